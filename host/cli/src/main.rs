@@ -1,0 +1,2 @@
+//! The `bindery` command.
+fn main() {}

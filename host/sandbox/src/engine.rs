@@ -1,0 +1,83 @@
+//! The engine: one configuration for compiling and for running, every switch said.
+//!
+//! Rule (H2 … H11, H31, H32): what is not needed is off, what bounds a guest is set and
+//! read back. Code compiled under this configuration runs only under it: the artefact
+//! store's key is made from the same engine.
+
+use wasmtime::{
+    Config, InstanceAllocationStrategy, OperatorCost, OptLevel, ProfilingStrategy, Strategy,
+    WasmBacktraceDetails,
+};
+
+/// Stack of guest code (script engines inside components need this much).
+pub(crate) const WASM_STACK_BYTES: usize = 2 << 20;
+/// Stack of a call, guest and host together: 1 MiB is left for host functions (H8).
+pub(crate) const ASYNC_STACK_BYTES: usize = 3 << 20;
+/// Largest linear memory a slot of the pool can hold; the ceiling of limit `memory`.
+pub(crate) const MEMORY_SLOT_BYTES: usize = 1 << 30;
+/// Largest table a slot of the pool can hold.
+pub(crate) const TABLE_SLOT_ELEMENTS: usize = 1 << 17;
+
+/// Everything that changes generated code or its meaning, shared by the process that
+/// compiles and the one that runs.
+pub(crate) fn code_config() -> Config {
+    let mut config = Config::new();
+    config
+        .strategy(Strategy::Cranelift)
+        .cranelift_opt_level(OptLevel::Speed)
+        // H4: a NaN has one bit pattern, so equal runs have equal results.
+        .cranelift_nan_canonicalization(true)
+        .wasm_simd(true)
+        .wasm_relaxed_simd(false)
+        .wasm_tail_call(false)
+        .wasm_custom_page_sizes(false)
+        .wasm_shared_everything_threads(false)
+        .wasm_wide_arithmetic(false)
+        .wasm_memory64(false)
+        .wasm_stack_switching(false)
+        .wasm_gc(false)
+        // A composed component may move strings between two memories (H3); their sum is
+        // bounded by the limiter.
+        .wasm_multi_memory(true)
+        .wasm_component_model(true)
+        .wasm_component_model_error_context(false)
+        .wasm_component_model_gc(false)
+        .wasm_component_model_map(false)
+        .wasm_component_model_memory64(false)
+        .wasm_component_model_fixed_length_lists(false)
+        .wasm_component_model_implements(false)
+        .gc_support(false)
+        .shared_memory(false)
+        .concurrency_support(false)
+        .consume_fuel(true)
+        .operator_cost(operator_cost())
+        .epoch_interruption(true)
+        .signals_based_traps(true)
+        .max_wasm_stack(WASM_STACK_BYTES)
+        .debug_info(false)
+        .wasm_backtrace_max_frames(None)
+        // H10: whatever the environment says.
+        .wasm_backtrace_details(WasmBacktraceDetails::Disable)
+        .generate_address_map(false)
+        .native_unwind_info(false)
+        .profiler(ProfilingStrategy::None)
+        .memory_init_cow(true)
+        .table_lazy_init(true);
+    config
+}
+
+/// H5: growing memory costs fuel, too.
+fn operator_cost() -> OperatorCost {
+    let mut cost = OperatorCost::new();
+    cost.variable.memory_grow_per_page = 64;
+    cost
+}
+
+/// The configuration of a process that compiles and never runs.
+pub(crate) fn compile_config() -> Config {
+    let mut config = code_config();
+    config
+        .allocation_strategy(InstanceAllocationStrategy::OnDemand)
+        .parallel_compilation(false);
+    config
+}

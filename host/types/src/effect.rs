@@ -1,0 +1,100 @@
+//! What a run touched: a closed set of kinds, in the order it happened, bounded.
+//!
+//! Every host import that reaches outside the store reports one effect. The trace keeps
+//! the first thousand and counts the rest, so a guest cannot grow it.
+
+use serde::Serialize;
+
+/// The kinds of effect a run can have. Closed: a new import needs a new row here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectKind {
+    /// Bytes or names read through a directory grant.
+    Read,
+    /// Bytes, names or times changed through a directory grant.
+    Write,
+    /// A request asked of an endpoint grant, sent or refused.
+    Request,
+    /// A value read from a store or configuration grant.
+    StoreRead,
+    /// A value changed in a store grant.
+    StoreWrite,
+    /// The real clock read.
+    Clock,
+    /// Real randomness drawn.
+    Random,
+    /// Text given to the log of the call.
+    Log,
+    /// Another capability called.
+    Nested,
+}
+
+/// One thing a run did to the world outside its store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Effect {
+    /// What was done.
+    pub kind: EffectKind,
+    /// What it was done to: a path relative to its grant, `GET https://host`, a key.
+    /// Never a path of the host, never a query string.
+    pub resource: String,
+    /// Bytes moved by it.
+    pub bytes: u64,
+    /// Fuel used by the call when the guest asked for it.
+    pub at_fuel: u64,
+}
+
+/// The bounded list of effects of one call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EffectTrace {
+    effects: Vec<Effect>,
+    dropped: u64,
+}
+
+impl EffectTrace {
+    /// Entries kept; later ones are only counted.
+    pub const KEPT_MAX: usize = 1_000;
+
+    /// Adds one effect, or counts it when the trace is full.
+    pub fn push(&mut self, effect: Effect) {
+        if self.effects.len() < Self::KEPT_MAX {
+            self.effects.push(effect);
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// The effects kept, in order.
+    pub fn effects(&self) -> &[Effect] {
+        &self.effects
+    }
+
+    /// How many were counted but not kept.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The parts: effects kept, number dropped.
+    pub fn into_parts(self) -> (Vec<Effect>, u64) {
+        (self.effects, self.dropped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_keeps_a_thousand_effects_and_counts_the_rest() {
+        let mut trace = EffectTrace::default();
+        for at_fuel in 0..1_002 {
+            trace.push(Effect {
+                kind: EffectKind::Log,
+                resource: String::new(),
+                bytes: 0,
+                at_fuel,
+            });
+        }
+        assert_eq!(trace.effects().len(), 1_000);
+        assert_eq!(trace.dropped(), 2);
+    }
+}

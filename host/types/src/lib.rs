@@ -1,0 +1,27 @@
+//! What every other crate talks about: names, types, limits, effects, refusals, receipts.
+//!
+//! Rule: data and total functions over it; no input or output, no clock, no engine. An
+//! id is a newtype with one fallible constructor, a failure is a value with exactly one
+//! row in one table, and the default of everything that grants is to grant nothing.
+
+mod budget;
+mod digest;
+mod effect;
+mod name;
+mod outcome;
+mod receipt;
+mod refusal;
+mod shape;
+mod ty;
+
+pub use budget::{Budget, Limit, LimitHit, LimitName, LimitScope, LimitValueError, Unit};
+pub use digest::{Digest, DigestError};
+pub use effect::{Effect, EffectKind, EffectTrace};
+pub use name::{FunctionName, InterfaceName, NameError};
+pub use outcome::{Outcome, Run};
+pub use receipt::{Captured, Receipt};
+pub use refusal::{Blame, Category, ErrorType, NextAction, Refusal};
+pub use shape::{Function, Import, Param, Producer, ResolveError, Satisfier, Shape, Uncallable};
+pub use ty::{
+    Case, Enum, Field, Flags, Handle, Record, Ty, TyId, TypeTable, TypeTableBuilder, Variant,
+};

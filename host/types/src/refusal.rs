@@ -1,0 +1,287 @@
+//! Refusals: one closed set of failure types, each with category, blame, exit code and
+//! safe next actions, in one table.
+//!
+//! Rule (R-757 … R-761): every failure offers at least one next action, and no action in
+//! the list widens scope, installs, escalates or repeats. Two texts: what the caller may
+//! read, and what the operator needs; no path of the host stands in the first.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+/// Who has to change something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Blame {
+    /// The component.
+    Guest,
+    /// Whoever asked.
+    Caller,
+    /// The host or its operator.
+    Host,
+}
+
+/// The kind of failure, coarser than its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// There is no live implementation.
+    UnavailableImplementation,
+    /// Policy says no.
+    BlockedPolicy,
+    /// Policy asks, nobody has answered.
+    MissingApproval,
+    /// Outside agent, workspace, session or resource scope.
+    InvalidScope,
+    /// No credential is configured.
+    MissingCredential,
+    /// The component failed after it was started.
+    AdapterError,
+    /// A run may not move that way.
+    InvalidRunTransition,
+    /// The request itself is wrong.
+    RequestInvalid,
+    /// A limit was reached.
+    Limit,
+    /// The environment moved or is broken.
+    Environment,
+    /// Somebody cancelled.
+    Cancelled,
+}
+
+/// What a caller may safely do next. Closed: nothing here widens anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NextAction {
+    /// Read the environment manifest again.
+    RefreshTheManifest,
+    /// Search again in the same scope.
+    RepeatDiscoveryInTheSameScope,
+    /// Read the current descriptor and schema.
+    LoadACurrentDescriptor,
+    /// Ask the user, or ask for an approval.
+    RequestClarificationOrApproval,
+    /// Use another capability that is verified.
+    ChooseAVerifiedAlternative,
+    /// Find out what the uncertain call did.
+    ReconcileAnUncertainCall,
+    /// Do nothing more.
+    Stop,
+}
+
+macro_rules! error_types {
+    ($( $variant:ident $name:literal $category:ident $blame:ident exit $exit:literal [$($next:ident),+] $docs:literal )*) => {
+        /// The type of a failure, as the wire spells it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum ErrorType { $( #[doc = $docs] $variant, )* }
+
+        impl ErrorType {
+            /// Every type.
+            pub const ALL: &'static [ErrorType] = &[ $( ErrorType::$variant, )* ];
+
+            /// The name on the wire.
+            pub fn as_str(self) -> &'static str {
+                match self { $( ErrorType::$variant => $name, )* }
+            }
+
+            /// Its category.
+            pub fn category(self) -> Category {
+                match self { $( ErrorType::$variant => Category::$category, )* }
+            }
+
+            /// Who has to change something.
+            pub fn blame(self) -> Blame {
+                match self { $( ErrorType::$variant => Blame::$blame, )* }
+            }
+
+            /// Exit code of the command line.
+            pub fn exit_code(self) -> u8 {
+                match self { $( ErrorType::$variant => $exit, )* }
+            }
+
+            /// What may safely be done next; never empty.
+            pub fn next_actions(self) -> &'static [NextAction] {
+                match self { $( ErrorType::$variant => &[ $( NextAction::$next, )+ ], )* }
+            }
+
+            /// One sentence: when it is given.
+            pub fn docs(self) -> &'static str {
+                match self { $( ErrorType::$variant => $docs, )* }
+            }
+        }
+    };
+}
+
+error_types! {
+    EnvironmentUnavailable "environment_unavailable" Environment Host exit 9 [RefreshTheManifest, Stop] "no environment is admitted, or a source of it is down"
+    EnvironmentGenerationChanged "environment_generation_changed" Environment Host exit 75 [RefreshTheManifest] "the request speaks of an older environment"
+    CatalogChanged "catalog_changed" Environment Host exit 75 [RepeatDiscoveryInTheSameScope, RefreshTheManifest] "the request speaks of an older catalogue"
+    CapabilityUnavailable "capability_unavailable" UnavailableImplementation Host exit 9 [RepeatDiscoveryInTheSameScope, ChooseAVerifiedAlternative] "no such capability can be called here"
+    CapabilityAmbiguous "capability_ambiguous" RequestInvalid Caller exit 2 [LoadACurrentDescriptor, RequestClarificationOrApproval] "several capabilities fit and they are not the same"
+    DescriptorUntrusted "descriptor_untrusted" BlockedPolicy Host exit 4 [ChooseAVerifiedAlternative, RequestClarificationOrApproval] "where the descriptor comes from is not acceptable"
+    DescriptorMismatch "descriptor_mismatch" Environment Host exit 8 [LoadACurrentDescriptor, Stop] "a digest differs from the one that was agreed"
+    SchemaInvalid "schema_invalid" AdapterError Guest exit 1 [ChooseAVerifiedAlternative, Stop] "a schema cannot be read or is not supported"
+    SchemaUnverified "schema_unverified" BlockedPolicy Host exit 4 [ChooseAVerifiedAlternative, RequestClarificationOrApproval] "a schema is inferred or was not validated"
+    ProbeNotSafe "probe_not_safe" BlockedPolicy Host exit 4 [ChooseAVerifiedAlternative, Stop] "there is no safe way to probe this"
+    ProbeFailed "probe_failed" AdapterError Guest exit 1 [ChooseAVerifiedAlternative, Stop] "a probe did not meet its condition"
+    BindingDenied "binding_denied" BlockedPolicy Host exit 4 [ChooseAVerifiedAlternative, RequestClarificationOrApproval] "policy refuses this binding"
+    BindingStale "binding_stale" Environment Host exit 9 [RepeatDiscoveryInTheSameScope] "what the binding rests on no longer holds"
+    CapabilityRevoked "capability_revoked" BlockedPolicy Host exit 4 [ChooseAVerifiedAlternative, Stop] "authority was withdrawn"
+    DependencyMissing "dependency_missing" UnavailableImplementation Guest exit 4 [ChooseAVerifiedAlternative, Stop] "the component imports what this host does not have"
+    PermissionDenied "permission_denied" BlockedPolicy Host exit 4 [RequestClarificationOrApproval, ChooseAVerifiedAlternative] "not granted"
+    ApprovalRequired "approval_required" MissingApproval Caller exit 6 [RequestClarificationOrApproval] "an operator has to approve this first"
+    BudgetExhausted "budget_exhausted" Limit Caller exit 7 [RequestClarificationOrApproval, Stop] "a limit was reached"
+    ResultSchemaMismatch "result_schema_mismatch" AdapterError Guest exit 1 [ChooseAVerifiedAlternative, Stop] "the result does not fit its schema"
+    SemanticDriftDetected "semantic_drift_detected" AdapterError Guest exit 1 [RepeatDiscoveryInTheSameScope, Stop] "behaviour contradicts the evidence"
+    UncertainSideEffect "uncertain_side_effect" AdapterError Host exit 10 [ReconcileAnUncertainCall] "an effect may have happened"
+    ArgumentsInvalid "arguments_invalid" RequestInvalid Caller exit 2 [LoadACurrentDescriptor, RequestClarificationOrApproval] "the arguments do not fit the function"
+    CredentialMissing "credential_missing" MissingCredential Host exit 9 [RequestClarificationOrApproval, Stop] "no credential is configured for this"
+    NotExecutable "not_executable" UnavailableImplementation Host exit 9 [ChooseAVerifiedAlternative, Stop] "the entry has no live implementation"
+    Timeout "timeout" Limit Caller exit 7 [RequestClarificationOrApproval, Stop] "the deadline of the call passed"
+    Cancelled "cancelled" Cancelled Caller exit 130 [Stop] "the call was cancelled"
+    HandleInvalid "handle_invalid" InvalidScope Caller exit 4 [RepeatDiscoveryInTheSameScope] "no such handle in this session"
+    PolicyMalformed "policy_malformed" RequestInvalid Host exit 2 [Stop] "the policy or configuration cannot be read"
+    RunTransitionInvalid "run_transition_invalid" InvalidRunTransition Caller exit 1 [Stop] "the run may not move that way"
+    StageDisabled "stage_disabled" BlockedPolicy Host exit 4 [ChooseAVerifiedAlternative, Stop] "the stage this belongs to is off"
+    ComponentInvalid "component_invalid" RequestInvalid Guest exit 2 [ChooseAVerifiedAlternative, Stop] "the file is not a component this host can run"
+    GuestFault "guest_fault" AdapterError Guest exit 1 [ChooseAVerifiedAlternative, Stop] "the component trapped or broke its own contract"
+    Busy "busy" Environment Host exit 75 [Stop] "too many calls at once"
+    IdempotencyConflict "idempotency_conflict" RequestInvalid Caller exit 2 [Stop] "the idempotency key was used for another call"
+    IntegrityFailed "integrity_failed" Environment Host exit 8 [Stop] "stored bytes are not what was stored"
+    StoreUnavailable "store_unavailable" Environment Host exit 9 [Stop] "a store of the host cannot be used"
+    NotAuthenticated "not_authenticated" InvalidScope Caller exit 3 [Stop] "the caller is not known"
+    Internal "internal" Environment Host exit 1 [Stop] "the host broke a promise of its own"
+    CapabilityError "capability_error" AdapterError Guest exit 5 [RequestClarificationOrApproval, ChooseAVerifiedAlternative] "the capability ran and said no"
+    Usage "usage" RequestInvalid Caller exit 2 [RequestClarificationOrApproval] "the command was not understood"
+}
+
+impl fmt::Display for ErrorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for ErrorType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// A failure as a value: what it is, for whom, and what may follow.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{kind}: {message}")]
+pub struct Refusal {
+    kind: ErrorType,
+    message: Cow<'static, str>,
+    operator: Option<String>,
+    details: Map<String, Value>,
+}
+
+impl Refusal {
+    /// A refusal of `kind`; `message` is for the caller: lower case, no full stop, the
+    /// thing and the limit named, no path of the host.
+    pub fn new(kind: ErrorType, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            operator: None,
+            details: Map::new(),
+        }
+    }
+
+    /// Adds the text that only the operator reads: causes, paths, what to configure.
+    #[must_use]
+    pub fn for_operator(mut self, text: impl Into<String>) -> Self {
+        self.operator = Some(text.into());
+        self
+    }
+
+    /// Adds one machine-readable detail.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The type.
+    pub fn kind(&self) -> ErrorType {
+        self.kind
+    }
+
+    /// The caller's text.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The operator's text, if there is more to say.
+    pub fn operator(&self) -> Option<&str> {
+        self.operator.as_deref()
+    }
+
+    /// The details.
+    pub fn details(&self) -> &Map<String, Value> {
+        &self.details
+    }
+
+    /// The object under `error` on the wire: type, category, message, blame, details,
+    /// next. The operator's text is not in it.
+    pub fn to_json(&self) -> Value {
+        serde_json::json!({
+            "type": self.kind,
+            "category": self.kind.category(),
+            "message": self.message,
+            "blame": self.kind.blame(),
+            "details": self.details,
+            "next": self.kind.next_actions(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_offers_a_next_action_and_has_a_name_of_its_own() {
+        let mut names = std::collections::BTreeSet::new();
+        for kind in ErrorType::ALL {
+            assert!(!kind.next_actions().is_empty(), "R-757: {kind}");
+            assert!(names.insert(kind.as_str()));
+        }
+        assert_eq!(
+            names.len(),
+            40,
+            "21 of the seed, 17 of C-17, capability_error and usage"
+        );
+    }
+
+    #[test]
+    fn a_policy_block_and_an_outage_share_no_exit_code() {
+        let codes = |category: Category| -> Vec<u8> {
+            let of = ErrorType::ALL
+                .iter()
+                .filter(|kind| kind.category() == category);
+            of.map(|kind| kind.exit_code()).collect()
+        };
+        for blocked in codes(Category::BlockedPolicy) {
+            assert_eq!(blocked, 4, "R-766");
+        }
+        assert!(!codes(Category::Environment).contains(&4), "R-766");
+    }
+
+    #[test]
+    fn the_wire_form_has_six_members_and_no_operator_text() {
+        let refusal = Refusal::new(ErrorType::Busy, "32 calls are running")
+            .for_operator("raise `concurrent`")
+            .with("limit", "concurrent");
+        let json = refusal.to_json();
+        let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
+        assert_eq!(
+            keys,
+            ["blame", "category", "details", "message", "next", "type"]
+        );
+        assert!(!json.to_string().contains("raise"));
+    }
+}

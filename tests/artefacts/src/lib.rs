@@ -1,0 +1,1 @@
+//! Builds and finds the components that tests, the demo and the bench run.

@@ -1,0 +1,2 @@
+//! Measures speed as ratios in one run.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The home of the JSON oracle: an independent validator against our checker.

@@ -1,0 +1,1 @@
+//! The home of `tests/all`: one integration binary for the whole product.

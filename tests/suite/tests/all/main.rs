@@ -1,0 +1,1 @@
+//! Every integration test of the product, one module a theme.
