@@ -54,12 +54,28 @@ impl EffectTrace {
     /// Entries kept; later ones are only counted.
     pub const KEPT_MAX: usize = 1_000;
 
-    /// Adds one effect, or counts it when the trace is full.
-    pub fn push(&mut self, effect: Effect) {
-        if self.effects.len() < Self::KEPT_MAX {
+    /// Adds one effect and gives its place, or counts it when the trace is full.
+    pub fn push(&mut self, effect: Effect) -> Option<usize> {
+        let place = self.effects.len();
+        if place < Self::KEPT_MAX {
             self.effects.push(effect);
+            Some(place)
         } else {
             self.dropped += 1;
+            None
+        }
+    }
+
+    /// The effect at `place`, for what is known of it only later.
+    pub fn get_mut(&mut self, place: usize) -> Option<&mut Effect> {
+        self.effects.get_mut(place)
+    }
+
+    /// Takes the effect at `place` out again, if it is the last: it was noted before it was
+    /// tried, and did not happen.
+    pub fn retract(&mut self, place: usize) {
+        if place + 1 == self.effects.len() {
+            self.effects.pop();
         }
     }
 
@@ -96,5 +112,13 @@ mod tests {
         }
         assert_eq!(trace.effects().len(), 1_000);
         assert_eq!(trace.dropped(), 2);
+        trace.retract(0);
+        assert_eq!(
+            trace.effects().len(),
+            1_000,
+            "only the last can be taken back"
+        );
+        trace.retract(999);
+        assert_eq!(trace.effects().len(), 999);
     }
 }

@@ -20,6 +20,9 @@ pub struct Run {
     pub outcome: Outcome,
     /// What was measured; `None` when nothing was started.
     pub receipt: Option<Receipt>,
+    /// For the operator: what was refused to the guest for want of a grant, and which
+    /// grant it takes; one line each.
+    pub denials: Vec<String>,
 }
 
 impl Run {
@@ -28,6 +31,7 @@ impl Run {
         Self {
             outcome: Outcome::Refused(refusal),
             receipt: None,
+            denials: Vec::new(),
         }
     }
 }

@@ -55,6 +55,8 @@ pub struct Receipt {
     pub effects: Vec<Effect>,
     /// Effects counted but not kept.
     pub effects_dropped: u64,
+    /// Limits that the guest met and went on from: memory it was refused, a quota.
+    pub limits_hit: Vec<&'static str>,
     /// Exit code of the command line for this outcome.
     pub exit_code: u8,
     /// The limits in force.

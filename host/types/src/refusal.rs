@@ -11,6 +11,8 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use crate::{Limit, LimitHit, LimitName};
+
 /// Who has to change something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -239,9 +241,54 @@ impl Refusal {
     }
 }
 
+impl From<LimitHit> for Refusal {
+    /// Names the limit, its value, what was used and where it is set (architecture § 6).
+    fn from(hit: LimitHit) -> Self {
+        let kind = match hit.name {
+            LimitName::Deadline => ErrorType::Timeout,
+            _ => ErrorType::BudgetExhausted,
+        };
+        let value = match hit.limit {
+            Limit::Finite(value) => Value::from(value),
+            Limit::Unlimited => Value::from("unlimited"),
+        };
+        let name = hit.name.as_str();
+        Self::new(kind, hit.to_string())
+            .for_operator(format!(
+                "raise it with `--limit {name}=VALUE`, or the key `{name}` of the configuration"
+            ))
+            .with("limit", name)
+            .with("value", value)
+            .with("used", hit.used)
+            .with("setting", format!("--limit {name}=VALUE"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_that_was_reached_names_itself_its_value_and_what_was_used() {
+        let hit = LimitHit {
+            name: LimitName::Fuel,
+            limit: Limit::Finite(5),
+            used: 6,
+        };
+        let refusal = Refusal::from(hit);
+        assert_eq!(refusal.kind(), ErrorType::BudgetExhausted);
+        assert_eq!(
+            Value::Object(refusal.details().clone()),
+            serde_json::json!({
+                "limit": "fuel", "value": 5, "used": 6, "setting": "--limit fuel=VALUE"
+            })
+        );
+        let deadline = LimitHit {
+            name: LimitName::Deadline,
+            ..hit
+        };
+        assert_eq!(Refusal::from(deadline).kind(), ErrorType::Timeout);
+    }
 
     #[test]
     fn every_type_offers_a_next_action_and_has_a_name_of_its_own() {

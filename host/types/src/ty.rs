@@ -159,6 +159,11 @@ impl TypeTable {
         self.nodes.len()
     }
 
+    /// Every type with its id, parts before wholes.
+    pub fn iter(&self) -> impl Iterator<Item = (TyId, &Ty)> {
+        (0..).map(TyId).zip(&self.nodes)
+    }
+
     /// Whether there is no type at all.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
