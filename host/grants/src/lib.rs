@@ -4,6 +4,31 @@
 //! endpoint), moves into the store of one call and dies with it. Every use is counted,
 //! bounded and reported as an effect. Interfaces are linked one by one.
 
+mod bindings;
+mod blocking;
+mod call;
+mod capture;
+mod cli;
+mod clock;
+mod config;
+mod directory;
+pub mod endpoint;
+mod grants;
+mod imports;
+mod io;
+mod log;
 mod meter;
+mod random;
+mod sockets;
+mod table;
+mod text;
 
-pub use meter::Meter;
+#[cfg(test)]
+mod tests;
+
+pub use call::{CallGrants, Captures, Exit, GrantView};
+pub use directory::{Access, DirectoryGrant};
+pub use endpoint::{Denial, EndpointGrant, EndpointGrantError};
+pub use grants::{Clock, GrantError, Grants, Randomness};
+pub use imports::{link, satisfier};
+pub use meter::{CALL_FUEL, KIB_FUEL, Meter};

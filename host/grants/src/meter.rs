@@ -75,15 +75,49 @@ impl Meter {
         }
     }
 
-    /// Reports one effect, at the fuel used so far.
-    pub fn note(&mut self, kind: EffectKind, resource: impl Into<String>, bytes: u64) {
+    /// Reports one effect, at the fuel used so far; its place in the trace, if it is kept.
+    pub fn note(
+        &mut self,
+        kind: EffectKind,
+        resource: impl Into<String>,
+        bytes: u64,
+    ) -> Option<usize> {
         let at_fuel = self.fuel_used.saturating_add(self.fuel_pending);
         self.trace.push(Effect {
             kind,
             resource: resource.into(),
             bytes,
             at_fuel,
-        });
+        })
+    }
+
+    /// The effect noted at `place`, for what is known of it only later.
+    pub fn noted(&mut self, place: usize) -> Option<&mut Effect> {
+        self.trace.get_mut(place)
+    }
+
+    /// Notes an effect unless the last one is the same: looking at a file and opening it
+    /// is one thing done to it.
+    pub(crate) fn note_again(&mut self, kind: EffectKind, resource: String) -> Option<usize> {
+        let last = self.trace.effects().last();
+        match last.is_some_and(|last| last.kind == kind && last.resource == resource) {
+            true => self.trace.effects().len().checked_sub(1),
+            false => self.note(kind, resource, 0),
+        }
+    }
+
+    /// Takes back the effect just noted: what it announced did not happen.
+    pub(crate) fn retract(&mut self, place: Option<usize>) {
+        if let Some(place) = place {
+            self.trace.retract(place);
+        }
+    }
+
+    /// More bytes of an effect already noted, if it was kept.
+    pub fn moved(&mut self, place: Option<usize>, bytes: u64) {
+        if let Some(effect) = place.and_then(|place| self.noted(place)) {
+            effect.bytes = effect.bytes.saturating_add(bytes);
+        }
     }
 
     /// Host calls so far.
