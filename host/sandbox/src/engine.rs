@@ -6,7 +6,7 @@
 
 use wasmtime::{
     Config, InstanceAllocationStrategy, OperatorCost, OptLevel, ProfilingStrategy, Strategy,
-    WasmBacktraceDetails,
+    WasmBacktraceDetails, WasmFeatures,
 };
 
 /// Stack of guest code (script engines inside components need this much).
@@ -47,6 +47,8 @@ pub(crate) fn code_config() -> Config {
         .wasm_component_model_fixed_length_lists(false)
         .wasm_component_model_implements(false)
         .gc_support(false)
+        // Its switch comes with the collector, which is not compiled in; it is on by itself.
+        .wasm_features(WasmFeatures::FUNCTION_REFERENCES, false)
         .shared_memory(false)
         .concurrency_support(false)
         .consume_fuel(true)
@@ -80,4 +82,55 @@ pub(crate) fn compile_config() -> Config {
         .allocation_strategy(InstanceAllocationStrategy::OnDemand)
         .parallel_compilation(false);
     config
+}
+
+#[cfg(test)]
+mod tests {
+    use wasmtime::Engine;
+    use wasmtime::component::Component;
+
+    use super::*;
+
+    /// One core module for each proposal that is off.
+    const OFF: &[(&str, &str)] = &[
+        ("threads", "(memory 1 1 shared)"),
+        (
+            "atomics",
+            "(memory 1) (func (drop (i32.atomic.load (i32.const 0))))",
+        ),
+        ("memory64", "(memory i64 1)"),
+        ("gc", "(type (struct (field i32)))"),
+        (
+            "function references",
+            "(type $t (func)) (func (param (ref $t)))",
+        ),
+        ("exceptions", "(tag $e) (func (throw $e))"),
+        ("tail call", "(func $f (return_call $f))"),
+        (
+            "relaxed simd",
+            "(func (param v128) (result v128)
+                (i32x4.relaxed_trunc_f32x4_s (local.get 0)))",
+        ),
+        (
+            "wide arithmetic",
+            "(func (result i64 i64)
+                (i64.add128 (i64.const 1) (i64.const 1) (i64.const 1) (i64.const 1)))",
+        ),
+        ("stack switching", "(type $f (func)) (type (cont $f))"),
+        ("custom page sizes", "(memory 1 (pagesize 1))"),
+    ];
+
+    fn accepts(module: &str) -> bool {
+        let text = format!("(component (core module {module}))");
+        let engine = Engine::new(&compile_config()).unwrap();
+        Component::from_binary(&engine, &wat::parse_str(text).unwrap()).is_ok()
+    }
+
+    #[test]
+    fn a_module_of_each_proposal_that_is_off_is_refused() {
+        assert!(accepts("(memory 1) (func (drop (i32.load (i32.const 0))))"));
+        for (proposal, module) in OFF {
+            assert!(!accepts(module), "H3: {proposal}");
+        }
+    }
 }

@@ -4,4 +4,34 @@
 //! linked that the closed table of imports does not name; every budget is enforced here
 //! or in the grants; nothing a component, an argument or a file does ends the process.
 
+mod abi;
+mod artefacts;
+#[cfg(test)]
+mod canary;
+mod cancel;
+mod compile;
 mod engine;
+mod faults;
+mod inspect;
+mod limiter;
+mod loaded;
+mod permits;
+mod pool;
+mod run;
+mod sandbox;
+mod start;
+mod state;
+mod stopwatch;
+mod ticker;
+
+pub use artefacts::{
+    ArtefactStore, BadFile, Check, Cleared, EngineId, StoreOptions, StoredArtefact, Verified,
+};
+pub use cancel::Cancel;
+pub use compile::{
+    CompilePhase, CompileProgress, Compiler, ComponentBytes, ProgressSink, compile_worker_main,
+};
+pub use inspect::{inspect, missing_imports, outline, read_component, shape_document, shape_text};
+pub use loaded::LoadedComponent;
+pub use sandbox::{Sandbox, SandboxConfig};
+pub use start::{Allocation, Reset, StartReport};

@@ -1,0 +1,391 @@
+//! Why a call ended without a value: the engine's errors as refusals of the closed set.
+//!
+//! Rule (H38): matched by type first (ours, then the engine's), text last and only by one
+//! table that a test provokes against the pinned engine. The engine's own words go to the
+//! operator, never to the caller.
+
+use bindery_grants::Exit;
+use bindery_types::{Budget, ErrorType, Limit, LimitHit, LimitName, Refusal};
+use wasmtime::component::ResourceTableError;
+use wasmtime::{Engine, Error, PoolConcurrencyLimitError, PoolingAllocationConfig, Trap};
+
+use crate::abi::{GuestLie, OutputOverflow, Unfit};
+use crate::permits::cancelled;
+
+/// How a call ended without returning.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The guest called `wasi:cli/exit` with this code.
+    Exit(u8),
+    /// It was refused, stopped or failed.
+    Refused(Refusal),
+}
+
+/// What is known of a call when it ends, beside the engine's error.
+#[derive(Debug)]
+pub(crate) struct Circumstances<'a> {
+    pub(crate) budget: &'a Budget,
+    /// Wall time so far, in milliseconds.
+    pub(crate) elapsed_ms: u64,
+    /// Whether somebody cancelled it.
+    pub(crate) cancelled: bool,
+    /// The fuel it used.
+    pub(crate) fuel_used: u64,
+    /// Growth that the limiter refused.
+    pub(crate) refused_growth: Option<LimitHit>,
+}
+
+impl Circumstances<'_> {
+    fn hit(&self, name: LimitName, used: u64) -> Refusal {
+        LimitHit {
+            name,
+            limit: self.budget.get(name),
+            used,
+        }
+        .into()
+    }
+
+    /// The refusal of a call that was interrupted: cancelled, else out of time.
+    pub(crate) fn interrupted(&self) -> Refusal {
+        match self.cancelled {
+            true => cancelled(),
+            false => self.hit(LimitName::Deadline, self.elapsed_ms),
+        }
+    }
+
+    /// The limit is the last number allowed; the first refused is one more.
+    fn one_too_many(&self, name: LimitName) -> Refusal {
+        self.hit(name, self.budget.get(name).or_max().saturating_add(1))
+    }
+}
+
+/// What `error` means for the caller.
+pub(crate) fn explain(error: &Error, call: &Circumstances<'_>) -> Ended {
+    if let Some(exit) = error.downcast_ref::<Exit>() {
+        return Ended::Exit(exit.0);
+    }
+    let refusal = by_our_type(error, call)
+        .or_else(|| by_engine_type(error, call))
+        .or_else(|| by_text(error, call))
+        .unwrap_or_else(|| fault("trap", "the component failed"));
+    Ended::Refused(refusal.for_operator(format!("{error:#}")))
+}
+
+fn by_our_type(error: &Error, call: &Circumstances<'_>) -> Option<Refusal> {
+    if let Some(hit) = error.downcast_ref::<LimitHit>() {
+        return Some((*hit).into());
+    }
+    if let Some(overflow) = error.downcast_ref::<OutputOverflow>() {
+        let asked = u64::try_from(overflow.asked).unwrap_or(u64::MAX);
+        return Some(call.hit(LimitName::Output, asked));
+    }
+    if let Some(lie) = error.downcast_ref::<GuestLie>() {
+        return Some(fault("invalid_value", lie.to_string()));
+    }
+    error
+        .downcast_ref::<Unfit>()
+        .map(|unfit| Refusal::new(ErrorType::Internal, unfit.to_string()))
+}
+
+fn by_engine_type(error: &Error, call: &Circumstances<'_>) -> Option<Refusal> {
+    if error.is::<PoolConcurrencyLimitError>() {
+        let message = "too many calls at once: no slot is free for this component";
+        return Some(Refusal::new(ErrorType::Busy, message));
+    }
+    match error.downcast_ref::<ResourceTableError>() {
+        Some(ResourceTableError::Full) => return Some(call.one_too_many(LimitName::Handles)),
+        Some(_) => {
+            return Some(fault(
+                "bad_handle",
+                "the component used a handle it does not hold",
+            ));
+        }
+        None => {}
+    }
+    let trap = error.downcast_ref::<Trap>()?;
+    match trap {
+        Trap::Interrupt => Some(call.interrupted()),
+        Trap::OutOfFuel => Some(call.hit(LimitName::Fuel, call.fuel_used)),
+        // H16: named by its cause: the guest was refused memory and could not cope.
+        _ if call.refused_growth.is_some() => call.refused_growth.map(Refusal::from),
+        _ => {
+            let cause = trap_cause(*trap).unwrap_or("trap");
+            let text = trap.to_string();
+            let text = text.strip_prefix("wasm trap: ").unwrap_or(&text);
+            Some(fault(cause, format!("the component trapped: {text}")))
+        }
+    }
+}
+
+/// The stable name of each trap; `None` only for one that a newer engine adds.
+fn trap_cause(trap: Trap) -> Option<&'static str> {
+    Some(match trap {
+        Trap::StackOverflow => "stack_overflow",
+        Trap::MemoryOutOfBounds => "memory_out_of_bounds",
+        Trap::HeapMisaligned | Trap::UnalignedPointer => "unaligned_pointer",
+        Trap::TableOutOfBounds => "table_out_of_bounds",
+        Trap::IndirectCallToNull | Trap::NullReference => "null_call",
+        Trap::BadSignature => "bad_signature",
+        Trap::IntegerOverflow => "integer_overflow",
+        Trap::IntegerDivisionByZero => "integer_division_by_zero",
+        Trap::BadConversionToInteger => "bad_conversion_to_integer",
+        Trap::UnreachableCodeReached => "unreachable",
+        Trap::Interrupt => "interrupt",
+        Trap::OutOfFuel => "out_of_fuel",
+        Trap::CannotEnterComponent => "reentered",
+        Trap::CannotLeaveComponent => "call_not_allowed_here",
+        Trap::InvalidChar | Trap::InvalidDiscriminant => "invalid_value",
+        Trap::StringOutOfBounds | Trap::ListOutOfBounds => "value_out_of_bounds",
+        Trap::AllocationTooLarge => "allocation_too_large",
+        Trap::UncaughtException => "uncaught_exception",
+        Trap::DebugAssertStringEncodingFinished
+        | Trap::DebugAssertEqualCodeUnits
+        | Trap::DebugAssertPointerAligned
+        | Trap::DebugAssertUpperBitsUnset => "string_conversion",
+        // Features that are off here (H3); an engine that raises them all the same is
+        // named rather than trusted.
+        Trap::AtomicWaitNonSharedMemory
+        | Trap::ArrayOutOfBounds
+        | Trap::CastFailure
+        | Trap::NoAsyncResult
+        | Trap::UnhandledTag
+        | Trap::ContinuationAlreadyConsumed
+        | Trap::DisabledOpcode
+        | Trap::AsyncDeadlock
+        | Trap::CannotBlockSyncTask
+        | Trap::TaskCancelNotCancelled
+        | Trap::TaskCancelOrReturnTwice
+        | Trap::SubtaskCancelAfterTerminal
+        | Trap::TaskReturnInvalid
+        | Trap::WaitableSetDropHasWaiters
+        | Trap::SubtaskDropNotResolved
+        | Trap::ThreadNewIndirectInvalidType
+        | Trap::ThreadNewIndirectUninitialized
+        | Trap::BackpressureOverflow
+        | Trap::UnsupportedCallbackCode
+        | Trap::CannotResumeThread
+        | Trap::ConcurrentFutureStreamOp
+        | Trap::ReferenceCountOverflow
+        | Trap::StreamOpTooBig
+        | Trap::WaitableSyncAndAsync => "feature_off",
+        _ => return None,
+    })
+}
+
+/// What a text of the engine means.
+enum Meaning {
+    /// One more than the limit was asked.
+    Count(LimitName),
+    /// A handle was misused.
+    Handle(&'static str),
+}
+
+/// Limits and handle errors that the engine tells in words only: a part of the text and
+/// what it means. A test provokes each row.
+const TEXTS: &[(&str, Meaning)] = &[
+    (
+        "instance count too high",
+        Meaning::Count(LimitName::Instances),
+    ),
+    ("memory count too high", Meaning::Count(LimitName::Memories)),
+    ("table count too high", Meaning::Count(LimitName::Tables)),
+    (
+        "store handle limit exceeded",
+        Meaning::Count(LimitName::Handles),
+    ),
+    (
+        "fuel allocated for hostcalls has been exhausted",
+        Meaning::Count(LimitName::Lift),
+    ),
+    (
+        "unknown handle index",
+        Meaning::Handle("the component used a handle it does not hold"),
+    ),
+    (
+        "used with the wrong type",
+        Meaning::Handle("the component used a handle as one of another type"),
+    ),
+    (
+        "borrow handles still remain",
+        Meaning::Handle("the component kept a borrowed handle beyond its call"),
+    ),
+];
+
+fn by_text(error: &Error, call: &Circumstances<'_>) -> Option<Refusal> {
+    let text = format!("{error:#}");
+    let row = TEXTS.iter().find(|(part, _)| text.contains(part));
+    match row.map(|(_, meaning)| meaning) {
+        Some(Meaning::Count(name)) => Some(call.one_too_many(*name)),
+        Some(Meaning::Handle(message)) => Some(fault("bad_handle", *message)),
+        // A memory or table that is too large from the start is refused in words, too.
+        None => call.refused_growth.map(Refusal::from),
+    }
+}
+
+/// What the pool says of a component that its slots cannot hold, and which limit that is.
+const POOL_TEXTS: &[(&str, LimitName)] = &[
+    ("core module instances, which exceeds", LimitName::Instances),
+    ("Wasm linear memories, which exceeds", LimitName::Memories),
+    ("defined memories count of", LimitName::Memories),
+    ("tables, which exceeds", LimitName::Tables),
+    ("defined tables count of", LimitName::Tables),
+    ("memory has a minimum byte size of", LimitName::Memory),
+    ("has a minimum element size of", LimitName::TableElements),
+];
+
+/// Why compiled code cannot be loaded into `engine`: it demands more than any call may
+/// have here, or it was made for another engine.
+pub(crate) fn unloadable(error: &Error, engine: &Engine) -> Refusal {
+    let text = format!("{error:#}");
+    let row = POOL_TEXTS.iter().find(|(part, _)| text.contains(part));
+    let refusal = match (row, engine.get_pooling_config()) {
+        (Some((_, name)), Some(pool)) => {
+            let limit = pool_limit(pool, *name);
+            LimitHit {
+                name: *name,
+                limit: Limit::Finite(limit),
+                used: limit.saturating_add(1),
+            }
+            .into()
+        }
+        _ => Refusal::new(
+            ErrorType::Internal,
+            "the compiled code does not fit the engine",
+        ),
+    };
+    refusal.for_operator(text)
+}
+
+fn pool_limit(pool: &PoolingAllocationConfig, name: LimitName) -> u64 {
+    let bytes = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
+    match name {
+        LimitName::Instances => pool.get_max_core_instances_per_component().into(),
+        LimitName::Memories => pool.get_max_memories_per_component().into(),
+        LimitName::Tables => pool.get_max_tables_per_component().into(),
+        LimitName::TableElements => bytes(pool.get_table_elements()),
+        _ => bytes(pool.get_max_memory_size()),
+    }
+}
+
+/// A fault of the guest, with its machine-readable cause.
+pub(crate) fn fault(
+    cause: &'static str,
+    message: impl Into<std::borrow::Cow<'static, str>>,
+) -> Refusal {
+    Refusal::new(ErrorType::GuestFault, message).with("cause", cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use bindery_grants::{CallGrants, Grants};
+    use wasmtime::Store;
+    use wasmtime::component::{Component, Linker};
+
+    use super::*;
+    use crate::cancel::Cancel;
+    use crate::pool;
+    use crate::state::CallState;
+
+    #[test]
+    fn every_trap_of_the_pinned_engine_has_a_cause_of_its_own() {
+        let traps: Vec<Trap> = (0..=u8::MAX).filter_map(Trap::from_u8).collect();
+        assert_eq!(traps.len(), 50, "H38: a new trap needs a row");
+        for trap in traps {
+            assert!(trap_cause(trap).is_some(), "H38: {trap:?}");
+        }
+    }
+
+    /// The engine's own words for what goes wrong when `function` of the hostile guest
+    /// runs with one of every countable thing less than it needs.
+    async fn words(name: &str, function: &str, argument: u32, limit: (LimitName, u64)) -> String {
+        let budget = Budget::default().with(limit.0, limit.1).unwrap();
+        let (engine, _report) = pool::build(&Budget::default(), None).unwrap();
+        let bytes = bindery_artefacts::wat(&format!("hostile/{name}")).unwrap();
+        let imports = crate::inspect::inspect(&bytes, &budget).unwrap().imports;
+        let component = Component::from_binary(&engine, &bytes).unwrap();
+        let mut linker = Linker::new(&engine);
+        bindery_grants::link(&mut linker, &imports).unwrap();
+        let grants = CallGrants::new(Grants::default(), &budget).unwrap();
+        let state = CallState::new(grants, &budget, None, Cancel::new());
+        let mut store = state.into_store(&engine, &budget).unwrap();
+        let error = provoke(&linker, &component, &mut store, function, argument).await;
+        format!("{:#}", error.unwrap_err())
+    }
+
+    async fn provoke(
+        linker: &Linker<CallState>,
+        component: &Component,
+        store: &mut Store<CallState>,
+        function: &str,
+        argument: u32,
+    ) -> wasmtime::Result<()> {
+        let instance = linker.instantiate_async(&mut *store, component).await?;
+        match instance.get_typed_func::<(u32,), ()>(&mut *store, function) {
+            Ok(function) => function.call_async(&mut *store, (argument,)).await,
+            Err(_) => {
+                let function = instance.get_typed_func::<(), ()>(&mut *store, function)?;
+                function.call_async(&mut *store, ()).await
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn every_row_of_the_table_of_texts_is_what_the_pinned_engine_says() {
+        let none = (LimitName::Output, 1);
+        let provoked = [
+            words("crowd/three", "go", 0, (LimitName::Instances, 2)).await,
+            words("crowd/three", "go", 0, (LimitName::Memories, 2)).await,
+            words("crowd/three", "go", 0, (LimitName::Tables, 2)).await,
+            words("handles/hoard", "hoard", 3, (LimitName::Handles, 2)).await,
+            words("host-calls/log", "say", 9, (LimitName::Lift, 8)).await,
+            words("handles/guess", "drop", 9, none).await,
+            words("handles/guess", "drop-as-other", 0, none).await,
+            words("handles/keep-borrow", "go", 0, none).await,
+        ];
+        assert_eq!(provoked.len(), TEXTS.len(), "H38");
+        for (text, (part, _)) in provoked.iter().zip(TEXTS) {
+            assert!(text.contains(part), "H38: `{part}` in: {text}");
+        }
+    }
+
+    #[test]
+    fn what_no_slot_can_hold_is_refused_by_the_name_of_its_limit() {
+        let (engine, _report) = pool::build(&Budget::default(), None).unwrap();
+        let many = |count: usize, module: &str| {
+            let instances = "(core instance (instantiate $m))".repeat(count);
+            format!("(component (core module $m {module}) {instances})")
+        };
+        let rows = [
+            (many(65, ""), LimitName::Instances, 64),
+            (many(17, "(memory 1)"), LimitName::Memories, 16),
+            (many(1, &"(memory 1)".repeat(17)), LimitName::Memories, 16),
+            (
+                many(33, "(table 1 funcref) (table 1 funcref)"),
+                LimitName::Tables,
+                64,
+            ),
+            (
+                many(1, &"(table 1 funcref)".repeat(65)),
+                LimitName::Tables,
+                64,
+            ),
+            (many(1, "(memory 16385)"), LimitName::Memory, 1 << 30),
+            (
+                many(1, "(table 131073 funcref)"),
+                LimitName::TableElements,
+                1 << 17,
+            ),
+        ];
+        for (text, name, limit) in rows {
+            let bytes = wat::parse_str(text).unwrap();
+            let error = Component::from_binary(&engine, &bytes).err().unwrap();
+            let refusal = unloadable(&error, &engine);
+            assert_eq!(refusal.kind(), ErrorType::BudgetExhausted, "H32: {error:#}");
+            let details = refusal.details();
+            assert_eq!(
+                (&details["limit"], &details["value"]),
+                (&name.as_str().into(), &limit.into())
+            );
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Bytes into a [`Shape`]: what a component exports, imports and says of itself.
+//!
+//! Rule: nothing is run and nothing is compiled. A component is read in one pass, under
+//! bounds, by the validator that the engine itself uses; what the engine would refuse is
+//! refused here in one sentence, and what a person asks about a component is answered
+//! from its bytes, never from what it claims.
+
+#[cfg(test)]
+mod agreement;
+mod bounds;
+mod claims;
+mod code;
+mod document;
+mod exports;
+mod features;
+mod flags;
+mod imports;
+mod invalid;
+mod kind;
+mod missing;
+mod nesting;
+mod notation;
+mod read;
+mod tally;
+mod text;
+mod types;
+mod walk;
+mod weight;
+
+use std::sync::Arc;
+
+use bindery_types::{Budget, Digest, LimitName, Refusal, Shape};
+
+use walk::Depth;
+
+pub use document::shape_document;
+pub use missing::missing_imports;
+pub use read::read_component;
+pub use text::shape_text;
+
+/// The shape of the component `bytes`, when it is one and valid to its last instruction.
+///
+/// # Errors
+///
+/// `component_invalid` says what the bytes are and what to do about it (`details.kind`),
+/// `budget_exhausted` that they are more than limit `component` allows.
+pub fn inspect(bytes: &[u8], budget: &Budget) -> Result<Shape, Refusal> {
+    shape(bytes, budget, Depth::Code)
+}
+
+/// The same without looking into function bodies: for bytes that were inspected before
+/// (they are told by their digest), at a tenth of the time.
+///
+/// # Errors
+///
+/// As [`inspect`].
+pub fn outline(bytes: &[u8], budget: &Budget) -> Result<Shape, Refusal> {
+    shape(bytes, budget, Depth::Outline)
+}
+
+fn shape(bytes: &[u8], budget: &Budget, depth: Depth) -> Result<Shape, Refusal> {
+    let size_bytes = read::size_of(bytes);
+    read::fits(size_bytes, budget.get(LimitName::Component))?;
+    kind::check(bytes).map_err(kind::Kind::refusal)?;
+    let walked = walk::walk(bytes, depth)?;
+    let claims = &walked.claims;
+    let mut types = types::TypeReader::new(&walked.types, claims);
+    let imports = imports::imports(&walked, &mut types)?;
+    let functions = exports::functions(&walked, &mut types)?;
+    let table = types.finish()?;
+    weight::check(&functions, &table)?;
+    Ok(Shape {
+        digest: Digest::of(bytes),
+        size_bytes,
+        docs: claims.component(&walked.exports),
+        producers: claims.producers(),
+        functions: exports::judged(functions, &table),
+        imports,
+        types: Arc::new(table),
+    })
+}
