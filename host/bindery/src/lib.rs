@@ -1,1 +1,37 @@
 //! The crate an embedder depends on: run any component's function from JSON, under limits.
+//!
+//! Rule: a façade. It carries values between the crates below and adds none of its own;
+//! nothing is granted that the caller does not put into [`Grants`].
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), bindery::Refusal> {
+//! use bindery::{Budget, Cancel, Grants, Host, Outcome};
+//!
+//! let host = Host::builder().build()?;
+//! let budget = Budget::default();
+//! let component = host.load(bindery::read_component("weather.wasm".as_ref(), &budget)?).await?;
+//! let arguments = r#"{"city": "Oslo"}"#;
+//! let run = host.run(&component, "lookup", arguments, Grants::default(), &budget, &Cancel::new()).await;
+//! match run.outcome {
+//!     Outcome::Value(json) => println!("{json}"),
+//!     Outcome::CapabilityError(json) => eprintln!("the capability said no: {json}"),
+//!     Outcome::Refused(refusal) => eprintln!("{refusal}"),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod builder;
+mod host;
+
+pub use bindery_grants::{
+    Access, Clock, DirectoryGrant, EndpointGrant, GrantError, Grants, Randomness,
+};
+pub use bindery_sandbox::{
+    ArtefactStore, Cancel, Check, CompilePhase, CompileProgress, Compiler, EngineId,
+    LoadedComponent, ProgressSink, Reset, StartReport, StoreOptions, compile_worker_main, inspect,
+    read_component, shape_document, shape_text,
+};
+pub use bindery_types::*;
+pub use builder::HostBuilder;
+pub use host::Host;

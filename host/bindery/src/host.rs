@@ -1,0 +1,59 @@
+//! The host: load a component, run its functions.
+
+use std::sync::Arc;
+
+use bindery_grants::Grants;
+use bindery_sandbox::{Cancel, LoadedComponent, Sandbox, StartReport};
+use bindery_types::{Budget, Refusal, Run};
+
+use crate::HostBuilder;
+
+/// Runs components under limits. Clones are the same host.
+#[derive(Clone, Debug)]
+pub struct Host {
+    sandbox: Sandbox,
+}
+
+impl Host {
+    /// A builder with closed defaults.
+    pub fn builder() -> HostBuilder {
+        HostBuilder::default()
+    }
+
+    pub(crate) fn new(sandbox: Sandbox) -> Self {
+        Self { sandbox }
+    }
+
+    /// What was decided when the host started: how instances are allocated and reset,
+    /// where components are compiled, which limits are in force.
+    pub fn start_report(&self) -> &StartReport {
+        self.sandbox.start_report()
+    }
+
+    /// Inspects and compiles a component, or takes its code from the store.
+    ///
+    /// # Errors
+    ///
+    /// `component_invalid` says what the bytes are instead; `budget_exhausted` that they
+    /// are too large or take too much to compile.
+    pub async fn load(&self, bytes: impl Into<Arc<[u8]>>) -> Result<LoadedComponent, Refusal> {
+        self.sandbox.load(bytes).await
+    }
+
+    /// Calls `function` of `component` in a fresh instance that holds `grants` and nothing
+    /// else, within `budget`. What came of it, refusals included, is in the [`Run`].
+    /// Dropping the future ends the call; `cancel` ends it and keeps the receipt.
+    pub async fn run(
+        &self,
+        component: &LoadedComponent,
+        function: &str,
+        arguments: &str,
+        grants: Grants,
+        budget: &Budget,
+        cancel: &Cancel,
+    ) -> Run {
+        self.sandbox
+            .run(component, function, arguments, grants, budget, cancel)
+            .await
+    }
+}

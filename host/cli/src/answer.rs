@@ -1,0 +1,276 @@
+//! The answer of one command: what goes to which stream, and the exit code.
+//!
+//! Rule: with `-o json` exactly one JSON object goes to standard output, usage errors
+//! included; a closed or broken stream never ends the process with a panic.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use bindery::{ErrorType, Outcome, Receipt, Refusal, Run};
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use crate::screen;
+
+/// How to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// One JSON object
+    Json,
+}
+
+impl Format {
+    /// What the raw words ask for, when they could not be parsed as a whole.
+    pub(crate) fn asked_for(words: &[OsString]) -> Self {
+        let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+        let joined = ["-ojson", "-o=json", "--format=json"];
+        let asked = words.iter().any(|word| joined.contains(word))
+            || words
+                .array_windows()
+                .any(|[flag, value]| ["-o", "--format"].contains(flag) && *value == "json");
+        if asked { Self::Json } else { Self::Text }
+    }
+}
+
+/// What one command came to.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    stdout: String,
+    stderr: String,
+    code: u8,
+}
+
+impl Answer {
+    /// Plain text, success.
+    pub(crate) fn text(stdout: String) -> Self {
+        Self {
+            stdout,
+            stderr: String::new(),
+            code: 0,
+        }
+    }
+
+    /// One JSON object, success.
+    pub(crate) fn json(value: &Value) -> Self {
+        Self::text(format!("{value}\n"))
+    }
+
+    /// The same with another exit code.
+    #[must_use]
+    pub(crate) fn with_code(mut self, code: u8) -> Self {
+        self.code = code;
+        self
+    }
+
+    /// The command was not understood.
+    pub(crate) fn usage(format: Format, message: String) -> Self {
+        Self::refusal(format, &Refusal::new(ErrorType::Usage, message), None)
+    }
+
+    /// A refusal, with the receipt when something was started.
+    pub(crate) fn refusal(format: Format, refusal: &Refusal, receipt: Option<&Receipt>) -> Self {
+        let code = refusal.kind().exit_code();
+        match format {
+            Format::Json => {
+                let error = operator_json(refusal);
+                Self::json(&json!({ "error": error, "receipt": receipt })).with_code(code)
+            }
+            Format::Text => Self {
+                stdout: String::new(),
+                stderr: refusal_text(refusal) + &receipt.map(receipt_text).unwrap_or_default(),
+                code,
+            },
+        }
+    }
+
+    /// The outcome of a run.
+    pub(crate) fn run(format: Format, run: &Run) -> Self {
+        let receipt = run.receipt.as_ref();
+        match &run.outcome {
+            Outcome::Value(text) => match format {
+                // The value is spliced in as text: a parser in between could round it.
+                Format::Json => Self::text(format!(
+                    "{{\"value\":{text},\"receipt\":{}}}\n",
+                    json!(receipt)
+                )),
+                Format::Text => Self {
+                    stdout: format!("{text}\n"),
+                    stderr: receipt.map(receipt_text).unwrap_or_default(),
+                    code: 0,
+                },
+            },
+            Outcome::CapabilityError(text) => capability_error(format, text, receipt),
+            Outcome::Refused(refusal) => Self::refusal(format, refusal, receipt),
+        }
+    }
+
+    /// Writes both streams and gives the exit code.
+    pub(crate) fn give(self) -> ExitCode {
+        screen::write_stderr(&self.stderr);
+        screen::write_stdout(&self.stdout);
+        ExitCode::from(self.code)
+    }
+}
+
+fn capability_error(format: Format, value: &str, receipt: Option<&Receipt>) -> Answer {
+    let kind = ErrorType::CapabilityError;
+    let refusal = Refusal::new(kind, "the capability ran and answered with its own error");
+    let answer = match format {
+        Format::Json => {
+            // As above: E is spliced in exactly as it was lifted.
+            let error = format!(
+                "{{\"type\":{},\"category\":{},\"message\":{},\"blame\":{},\"details\":{{\"value\":{value}}},\"next\":{}}}",
+                json!(kind),
+                json!(kind.category()),
+                json!(refusal.message()),
+                json!(kind.blame()),
+                json!(kind.next_actions()),
+            );
+            Answer::text(format!(
+                "{{\"error\":{error},\"receipt\":{}}}\n",
+                json!(receipt)
+            ))
+        }
+        Format::Text => Answer {
+            stdout: String::new(),
+            stderr: refusal_text(&refusal)
+                + &format!("  value: {value}\n")
+                + &receipt.map(receipt_text).unwrap_or_default(),
+            code: 0,
+        },
+    };
+    answer.with_code(kind.exit_code())
+}
+
+/// The wire form; whoever runs this command is the operator, so the operator's text is
+/// among the details.
+fn operator_json(refusal: &Refusal) -> Value {
+    let mut error = refusal.to_json();
+    if let (Some(operator), Some(details)) = (
+        refusal.operator(),
+        error.get_mut("details").and_then(Value::as_object_mut),
+    ) {
+        details.insert("operator".to_owned(), operator.into());
+    }
+    error
+}
+
+fn refusal_text(refusal: &Refusal) -> String {
+    let mut text = format!("error: {}: {}\n", refusal.kind(), refusal.message());
+    if let Some(operator) = refusal.operator() {
+        for line in operator.lines() {
+            text += &format!("  {line}\n");
+        }
+    }
+    for (key, value) in refusal.details() {
+        text += &format!("  {key}: {}\n", detail_text(value));
+    }
+    let next: Vec<String> = refusal
+        .kind()
+        .next_actions()
+        .iter()
+        .map(|action| json!(action).to_string())
+        .collect();
+    text + &format!(
+        "  next: {}\n",
+        next.join(", ").replace('"', "").replace('_', " ")
+    )
+}
+
+fn detail_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The receipt in a few lines; `-o json` has all of it.
+fn receipt_text(receipt: &Receipt) -> String {
+    let mut text = String::new();
+    for (name, captured) in [
+        ("stdout", &receipt.stdout),
+        ("stderr", &receipt.stderr),
+        ("log", &receipt.log),
+    ] {
+        if captured.text.is_empty() && captured.dropped_bytes == 0 {
+            continue;
+        }
+        text += &format!("--- {name} of the component\n{}", captured.text);
+        if !captured.text.ends_with('\n') {
+            text.push('\n');
+        }
+        if captured.truncated {
+            text += &format!("--- {} more bytes were dropped\n", captured.dropped_bytes);
+        }
+    }
+    text += &format!(
+        "--- {} of {}\n    fuel {} of {}, wall {} µs (guest {}, host {}), memory peak {} bytes, {} bytes in, {} out, {} host calls, {} compiled\n",
+        receipt.function,
+        receipt.component_digest,
+        receipt.fuel_used,
+        receipt.fuel_limit,
+        receipt.wall_us,
+        receipt.guest_us,
+        receipt.host_us,
+        receipt.memory_peak_bytes,
+        receipt.bytes_in,
+        receipt.bytes_out,
+        receipt.host_calls,
+        receipt.compiles,
+    );
+    const SHOWN: usize = 10;
+    for effect in receipt.effects.iter().take(SHOWN) {
+        let kind = json!(effect.kind);
+        text += &format!(
+            "    effect {} {} ({} bytes, at fuel {})\n",
+            kind.as_str().unwrap_or_default(),
+            effect.resource,
+            effect.bytes,
+            effect.at_fuel,
+        );
+    }
+    let hidden = receipt.effects.len().saturating_sub(SHOWN) as u64 + receipt.effects_dropped;
+    if hidden > 0 {
+        text += &format!("    and {hidden} more effects (-o json lists them)\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn json_is_found_in_words_that_could_not_be_parsed() {
+        for line in [
+            "bindery run -o json",
+            "bindery -ojson x",
+            "bindery x --format=json",
+            "bindery --format json",
+        ] {
+            assert_eq!(Format::asked_for(&words(line)), Format::Json, "{line}");
+        }
+        for line in [
+            "bindery run",
+            "bindery run --output json",
+            "bindery -o text",
+            "bindery json -o",
+        ] {
+            assert_eq!(Format::asked_for(&words(line)), Format::Text, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_operator_reads_the_operators_text_and_the_wire_form_alone_has_none() {
+        let refusal =
+            Refusal::new(ErrorType::PermissionDenied, "not granted").for_operator("add --dir");
+        assert_eq!(operator_json(&refusal)["details"]["operator"], "add --dir");
+        assert!(!refusal.to_json().to_string().contains("add --dir"));
+    }
+}

@@ -1,0 +1,14 @@
+//! The command as a process: what it prints, where, and with which exit code.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a helper of tests fails as a test does; only the functions marked as tests are exempt by themselves"
+)]
+
+mod closed_set;
+mod grants;
+mod help;
+mod process;
+mod usage;
