@@ -1,0 +1,36 @@
+;;! Uses handles it was never given: guessed, dropped before, of another type.
+(component
+  (type $a (resource (rep i32)))
+  (type $b (resource (rep i32)))
+  (core func $new-a (canon resource.new $a))
+  (core func $drop-a (canon resource.drop $a))
+  (core func $rep-a (canon resource.rep $a))
+  (core func $drop-b (canon resource.drop $b))
+  (core module $m
+    (import "" "new-a" (func $new-a (param i32) (result i32)))
+    (import "" "drop-a" (func $drop-a (param i32)))
+    (import "" "rep-a" (func $rep-a (param i32) (result i32)))
+    (import "" "drop-b" (func $drop-b (param i32)))
+    (global $kept (mut i32) (i32.const 0))
+    (func (export "rep") (param i32) (result i32) (call $rep-a (local.get 0)))
+    (func (export "drop") (param i32) (call $drop-a (local.get 0)))
+    (func (export "drop-twice") (local $h i32)
+      (local.set $h (call $new-a (i32.const 7)))
+      (call $drop-a (local.get $h))
+      (call $drop-a (local.get $h)))
+    (func (export "drop-as-other")
+      (call $drop-b (call $new-a (i32.const 7))))
+    ;; X9: what an earlier call kept in a global, 0 in a fresh instance.
+    (func (export "kept") (result i32) (local $was i32)
+      (local.set $was (global.get $kept))
+      (global.set $kept (call $new-a (i32.const 7)))
+      (local.get $was)))
+  (core instance $i (instantiate $m
+    (with "" (instance
+      (export "new-a" (func $new-a)) (export "drop-a" (func $drop-a))
+      (export "rep-a" (func $rep-a)) (export "drop-b" (func $drop-b))))))
+  (func (export "rep") (param "handle" u32) (result u32) (canon lift (core func $i "rep")))
+  (func (export "drop") (param "handle" u32) (canon lift (core func $i "drop")))
+  (func (export "drop-twice") (canon lift (core func $i "drop-twice")))
+  (func (export "drop-as-other") (canon lift (core func $i "drop-as-other")))
+  (func (export "kept") (result u32) (canon lift (core func $i "kept"))))
