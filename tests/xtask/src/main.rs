@@ -1,2 +1,61 @@
 //! Tasks of the project: `cargo xtask --help`.
-fn main() {}
+//!
+//! The two that a newcomer needs, `demo` and `test`, get whatever is missing themselves.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "a task talks to the person who started it"
+)]
+
+mod bench;
+mod demo;
+mod guests;
+mod lint;
+mod setup;
+mod step;
+mod test;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+Tasks of the project.
+
+usage: cargo xtask TASK
+
+  demo                 builds everything and shows the main job on real input
+  test                 gets what is missing, builds, passes every test
+  guests [ROUTE]       gets the guests' toolchain and builds every guest; ROUTE is one of
+                       present, rustup, debian (default: the first that works)
+  lint                 formatting, clippy, documentation: warnings are errors
+  bench [ARGUMENT...]  the table of speed, in release mode
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<()> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        ["demo"] => demo::demo(),
+        ["test"] => test::test(),
+        ["guests"] => guests::guests(None),
+        ["guests", route] => guests::guests(Some(route)),
+        ["lint"] => lint::lint(),
+        ["bench", arguments @ ..] => bench::bench(arguments),
+        [task, ..] => bail!("no task `{task}` with these arguments\n\n{HELP}"),
+    }
+}

@@ -1,1 +1,34 @@
 //! Every integration test of the product, one module a theme.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a helper of tests fails as a test does; only the functions marked as tests are exempt by themselves"
+)]
+
+mod compile;
+mod concurrency;
+mod faults;
+mod files;
+mod grep;
+mod grep_tools;
+mod guests;
+mod http_json;
+mod http_limits;
+mod http_oracle;
+mod http_policy;
+mod http_servers;
+mod http_tls;
+mod inspect_bounds;
+mod inspect_golden;
+mod inspect_imports;
+mod inspect_kinds;
+mod inspect_mutated;
+mod limits;
+mod rig;
+mod shelf;
+mod spans;
+mod tidy;
+mod tidy_crates;
+mod wasm;
