@@ -19,6 +19,9 @@ pub const TARGET: &str = "wasm32-unknown-unknown";
 const DEBIAN_PACKAGES: [&str; 3] = ["rustc-web", "rust-web-src", "libstd-rust-web-dev"];
 const DEBIAN_COMPILER: &str = "/usr/bin/rustc";
 
+/// The toolchain of this process: the first that was found, or the one that was asked for.
+static FOUND: OnceLock<Toolchain> = OnceLock::new();
+
 /// A way to a toolchain, in the order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
@@ -61,7 +64,6 @@ impl Toolchain {
     ///
     /// When there is none, naming the command that gets one.
     pub fn find() -> Result<Self> {
-        static FOUND: OnceLock<Toolchain> = OnceLock::new();
         if let Some(found) = FOUND.get() {
             return Ok(found.clone());
         }
@@ -72,6 +74,7 @@ impl Toolchain {
     }
 
     /// Gets a toolchain by the first route that works, or by the one that is asked for.
+    /// What this process builds from then on is built by it.
     ///
     /// # Errors
     ///
@@ -91,7 +94,7 @@ impl Toolchain {
                 }
             };
             match got {
-                Ok(toolchain) => return Ok((route, toolchain)),
+                Ok(got) => return Ok((route, FOUND.get_or_init(|| got).clone())),
                 Err(error) => said.push_str(&format!("\n  {}: {error:#}", route.name())),
             }
         }
