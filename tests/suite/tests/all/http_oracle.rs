@@ -185,7 +185,7 @@ fn near(granted: &Granted) -> BoxedStrategy<Asked> {
         1 => Just(own.to_uppercase()),
         1 => Just(format!("x.{own}")),
         1 => Just(parent.clone()),
-        1 => prop::sample::select(vec![
+        3 => prop::sample::select(vec![
             format!("evil{parent}"), format!("{own}.evil.net"), format!("{own}."), format!("{own}@evil.net"),
             format!("evil.net@{own}"), format!("a..{parent}"), format!(".{parent}"), format!("-{own}"),
         ]),
@@ -264,16 +264,8 @@ async fn what_leaves_is_exactly_what_a_slow_second_reading_lets_pass() {
         let asked: Vec<Asked> = (0..EACH)
             .map(|_| near.new_tree(&mut runner).unwrap().current())
             .collect();
-        let names: Vec<String> = asked
-            .iter()
-            .map(|asked| asked.authority.split(':').next().unwrap().to_lowercase())
-            .collect();
-        let names: Vec<(&str, &[&str])> = names
-            .iter()
-            .map(|name| (name.as_str(), &[PUBLIC] as &[&str]))
-            .collect();
         // Whatever passes policy ends at a closed port.
-        let network = FakeNetwork::new(0, &names);
+        let network = FakeNetwork::new(0, &[("*", &[PUBLIC])]);
         let orders: Vec<_> = asked
             .iter()
             .map(|a| order(a.method, a.scheme, &a.authority, &a.path))

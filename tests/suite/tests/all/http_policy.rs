@@ -16,7 +16,7 @@ const PUBLIC: &str = "93.184.215.14";
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_spelling_of_an_address_passes_a_grant_for_a_name() {
     let server = Server::answering(ok("{}")).await;
-    let network = FakeNetwork::new(server.port, &[("allowed.test", &[PUBLIC])]);
+    let network = FakeNetwork::new(server.port, &[("*", &[PUBLIC])]);
     let granted = || grants_through(&network, &["GET http://allowed.test"]);
     let table = [
         "127.0.0.1",
@@ -78,10 +78,7 @@ async fn no_spelling_of_an_address_passes_a_grant_for_a_name() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hosts_methods_and_paths_outside_the_grant_never_leave() {
     let server = Server::answering(ok("{}")).await;
-    let network = FakeNetwork::new(
-        server.port,
-        &[("api.test", &[PUBLIC]), ("a.example.com", &[PUBLIC])],
-    );
+    let network = FakeNetwork::new(server.port, &[("*", &[PUBLIC])]);
     let endpoints = ["GET http://api.test/v1/", "GET http://*.example.com"];
     let table = [
         ("GET", "api.test", "/v1/../admin", false),

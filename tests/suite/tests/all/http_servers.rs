@@ -132,7 +132,8 @@ pub(crate) struct FakeNetwork {
 }
 
 impl FakeNetwork {
-    /// All addresses lead to `port`; each name has its answers, the last one repeated.
+    /// All addresses lead to `port`; each name has its answers, the last one repeated, and
+    /// `*` those of every other name.
     pub(crate) fn new(port: u16, names: &[(&str, &[&str])]) -> Arc<Self> {
         Arc::new(Self::with(port, names, None))
     }
@@ -171,7 +172,12 @@ impl Network for FakeNetwork {
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         self.asked.lock().unwrap().push(host.to_owned());
         let mut answers = self.answers.lock().unwrap();
-        let turns = answers.get_mut(host).ok_or(io::ErrorKind::NotFound)?;
+        let known = if answers.contains_key(host) {
+            host
+        } else {
+            "*"
+        };
+        let turns = answers.get_mut(known).ok_or(io::ErrorKind::NotFound)?;
         Ok(match turns.len() {
             0 => Vec::new(),
             1 => turns[0].clone(),
