@@ -153,7 +153,7 @@ impl CallGrants {
         let denial = Denial {
             asked: format!("write {}", path::shown(&opened.path, path)),
             rule: format!("directory `{guest_path}` is granted read-only"),
-            allow: Some(format!("HOST::{guest_path}:rw")),
+            allow: Some(format!("--dir 'HOST::{guest_path}:rw'")),
         };
         self.directories.deny(denial);
         Err(ErrorCode::ReadOnly.into())

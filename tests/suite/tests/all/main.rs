@@ -7,6 +7,7 @@
     reason = "a helper of tests fails as a test does; only the functions marked as tests are exempt by themselves"
 )]
 
+mod ambient;
 mod compile;
 mod concurrency;
 mod faults;

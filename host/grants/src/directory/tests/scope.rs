@@ -252,7 +252,7 @@ async fn a_write_in_a_read_only_directory_tells_the_operator_which_grant_it_take
     assert_eq!(denial.asked, "write /data/a", "U1");
     assert_eq!(
         denial.allow.as_deref(),
-        Some("HOST::/data:rw"),
+        Some("--dir 'HOST::/data:rw'"),
         "U1: what to grant"
     );
     let text = format!("{denial:?}");
