@@ -13,7 +13,7 @@ use wasmtime::Engine;
 use crate::artefacts::ArtefactStore;
 use crate::cancel::Cancel;
 use crate::compile::{CompileLimits, Compiler, ComponentBytes, Loader, LoaderConfig, ProgressSink};
-use crate::inspect::inspect;
+use crate::inspect::outline_of;
 use crate::loaded::LoadedComponent;
 use crate::permits::Permits;
 use crate::pool;
@@ -159,7 +159,8 @@ impl Sandbox {
             let _inside = span.enter();
             let component = ComponentBytes::new(bytes);
             span.record("component", tracing::field::display(component.digest()));
-            let shape = inspect(component.as_slice(), &budget)?;
+            // Its code is checked before it is compiled; what the store holds was.
+            let shape = outline_of(component.as_slice(), component.digest(), &budget)?;
             Ok::<_, Refusal>((component, shape))
         })
         .await

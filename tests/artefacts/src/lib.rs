@@ -1,4 +1,4 @@
-//! Builds and finds the components that tests, the demo and the bench run.
+//! Builds and finds the components that tests and the demo run.
 //!
 //! Every producer ends in the same store: an output is named by the hash of what it was
 //! made from (sources, lock files, toolchain), made once under a lock and renamed into

@@ -23,7 +23,7 @@ pub fn wat(name: &str) -> Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// As [`wat`], and when the file cannot be written.
+/// As [`wat()`], and when the file cannot be written.
 pub fn wat_file(name: &str) -> Result<PathBuf> {
     let bytes = wat(name)?;
     let key = Key::of("text").with(name, &bytes);

@@ -7,7 +7,6 @@
     reason = "a task talks to the person who started it"
 )]
 
-mod bench;
 mod demo;
 mod guests;
 mod lint;
@@ -29,7 +28,6 @@ usage: cargo xtask TASK
   guests [ROUTE]       gets the guests' toolchain and builds every guest; ROUTE is one of
                        present, rustup, debian (default: the first that works)
   lint                 formatting, clippy, documentation: warnings are errors
-  bench [ARGUMENT...]  the table of speed, in release mode
 ";
 
 fn main() -> ExitCode {
@@ -55,7 +53,6 @@ fn run(arguments: &[String]) -> Result<()> {
         ["guests"] => guests::guests(None),
         ["guests", route] => guests::guests(Some(route)),
         ["lint"] => lint::lint(),
-        ["bench", arguments @ ..] => bench::bench(arguments),
         [task, ..] => bail!("no task `{task}` with these arguments\n\n{HELP}"),
     }
 }

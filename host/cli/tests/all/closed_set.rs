@@ -179,9 +179,10 @@ fn limits_end_with_7_and_say_which_and_how_much() {
         (&"fuel".into(), &1_000_000.into()),
         "R-014"
     );
-    // The block that crosses the limit is counted whole.
+    assert_eq!(spin["receipt"]["fuel_used"], 1_000_000, "R-014");
+    // What was asked for when it stopped: the block that crosses the limit counts whole.
     let used = details["used"].as_u64().unwrap();
-    assert!((1_000_000..1_000_100).contains(&used), "R-014: {used}");
+    assert!((1_000_001..1_000_100).contains(&used), "U5: {used}");
     let spin = ends(
         &[
             "run",

@@ -45,20 +45,31 @@ pub use text::shape_text;
 /// `component_invalid` says what the bytes are and what to do about it (`details.kind`),
 /// `budget_exhausted` that they are more than limit `component` allows.
 pub fn inspect(bytes: &[u8], budget: &Budget) -> Result<Shape, Refusal> {
-    shape(bytes, budget, Depth::Code)
+    shape(bytes, Digest::of(bytes), budget, Depth::Code)
 }
 
 /// The same without looking into function bodies: for bytes that were inspected before
-/// (they are told by their digest), at a tenth of the time.
+/// (they are told by their digest), or that are inspected whole before they are compiled.
 ///
 /// # Errors
 ///
 /// As [`inspect`].
 pub fn outline(bytes: &[u8], budget: &Budget) -> Result<Shape, Refusal> {
-    shape(bytes, budget, Depth::Outline)
+    outline_of(bytes, Digest::of(bytes), budget)
 }
 
-fn shape(bytes: &[u8], budget: &Budget, depth: Depth) -> Result<Shape, Refusal> {
+/// The same for bytes whose digest is known.
+pub(crate) fn outline_of(bytes: &[u8], digest: Digest, budget: &Budget) -> Result<Shape, Refusal> {
+    shape(bytes, digest, budget, Depth::Outline)
+}
+
+/// What [`inspect`] checks and [`outline`] leaves out: before code is compiled, it is valid
+/// and within its bounds to the last instruction.
+pub(crate) fn check_code(bytes: &[u8]) -> Result<(), Refusal> {
+    walk::walk(bytes, Depth::Code).map(drop)
+}
+
+fn shape(bytes: &[u8], digest: Digest, budget: &Budget, depth: Depth) -> Result<Shape, Refusal> {
     let size_bytes = read::size_of(bytes);
     read::fits(size_bytes, budget.get(LimitName::Component))?;
     kind::check(bytes).map_err(kind::Kind::refusal)?;
@@ -70,7 +81,7 @@ fn shape(bytes: &[u8], budget: &Budget, depth: Depth) -> Result<Shape, Refusal> 
     let table = types.finish()?;
     weight::check(&functions, &table)?;
     Ok(Shape {
-        digest: Digest::of(bytes),
+        digest,
         size_bytes,
         docs: claims.component(&walked.exports),
         producers: claims.producers(),

@@ -88,8 +88,8 @@ fn python_and_javascript_give_every_value_back() {
             json!(null)
         );
         assert_eq!(
-            component.value("divide", &json!({"dividend": 9, "divisor": 2})),
-            json!(4)
+            component.value("divide", &json!({"dividend": -9, "divisor": 2})),
+            json!(-4)
         );
         let refused = component.run("divide", &json!({"dividend": 1, "divisor": 0}));
         assert_eq!(refused, Outcome::CapabilityError("\"by-zero\"".to_owned()));

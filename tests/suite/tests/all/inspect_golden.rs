@@ -1,4 +1,4 @@
-//! What `inspect` says of ten components of six producers, three of them not built from
+//! What `inspect` says of ten components of six producers, two of them not built from
 //! our sources, as golden files (`UPDATE_EXPECT=1` writes them).
 //!
 //! Digest, size and the versions of compilers are masked: they differ from one toolchain

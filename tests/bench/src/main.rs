@@ -1,2 +1,0 @@
-//! Measures speed as ratios in one run.
-fn main() {}
