@@ -5,18 +5,34 @@
 //! row in one table, and the default of everything that grants is to grant nothing.
 
 mod budget;
+mod canonical;
 mod digest;
 mod effect;
+mod governance;
+mod id;
+mod moment;
 mod name;
 mod outcome;
 mod receipt;
 mod refusal;
 mod shape;
 mod ty;
+mod word;
 
 pub use budget::{Budget, Limit, LimitHit, LimitName, LimitScope, LimitValueError, Unit};
+pub use canonical::{canonical, canonical_digest};
 pub use digest::{Digest, DigestError};
 pub use effect::{Effect, EffectKind, EffectTrace};
+pub use governance::{
+    ApprovalRequirement, BindingStatus, ExecutionState, PermissionMode, ProviderFamily, Rights,
+    Risk, SideEffectClass, SourceKind, TrustStatus, ValidationStatus,
+};
+pub use id::{
+    Agent, Archetype, BindingHandle, CallId, CapabilityId, CredentialName, EnvironmentId,
+    EvidenceId, IdError, IdempotencyKey, Namespace, Principal, ProposalId, Provider, RunId,
+    SessionId, Tenant, ToolHandle,
+};
+pub use moment::Moment;
 pub use name::{FunctionName, InterfaceName, NameError};
 pub use outcome::{Outcome, Run};
 pub use receipt::{Captured, Receipt};
@@ -25,3 +41,4 @@ pub use shape::{Function, Import, Param, Producer, ResolveError, Satisfier, Shap
 pub use ty::{
     Case, Enum, Field, Flags, Handle, Record, Ty, TyId, TypeTable, TypeTableBuilder, Variant,
 };
+pub use word::UnknownWord;
