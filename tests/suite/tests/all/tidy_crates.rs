@@ -8,9 +8,10 @@ use serde_json::Value;
 
 /// Crates of the workspace with the crates of the workspace that they may depend on:
 /// edges point down only (architecture, § 2).
-const EDGES: [(&str, &[&str]); 6] = [
+const EDGES: [(&str, &[&str]); 7] = [
     ("bindery-types", &[]),
     ("bindery-json", &["bindery-types"]),
+    ("bindery-catalogue", &["bindery-json", "bindery-types"]),
     ("bindery-grants", &["bindery-types"]),
     (
         "bindery-sandbox",
@@ -153,7 +154,7 @@ fn reserved_packages_are_named_where_they_belong_and_nowhere_else() {
             );
         }
     }
-    for pure in ["bindery-types", "bindery-json"] {
+    for pure in ["bindery-types", "bindery-json", "bindery-catalogue"] {
         let needs = needs(product(&metadata)[pure])
             .into_iter()
             .collect::<Vec<_>>();
