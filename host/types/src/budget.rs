@@ -159,7 +159,7 @@ limits! {
 }
 
 /// A value that is no value of its limit.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum LimitValueError {
     /// No limit has this name.
     #[error(
@@ -338,6 +338,11 @@ impl Budget {
     pub fn with(mut self, name: LimitName, limit: u64) -> Result<Self, LimitValueError> {
         self.set(name, Limit::Finite(limit))?;
         Ok(self)
+    }
+
+    /// The limits that were set, without those left at their defaults.
+    pub fn set_values(&self) -> impl Iterator<Item = (LimitName, Limit)> + '_ {
+        self.set.iter().map(|(name, limit)| (*name, *limit))
     }
 
     /// The limits of `scope` with their values, in the order of the table.

@@ -27,7 +27,7 @@ impl Digest {
     }
 
     /// A digest computed elsewhere, by a streaming hash for example.
-    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 

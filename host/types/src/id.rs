@@ -98,6 +98,8 @@ ids! {
     EnvironmentId "an environment id" word WORD_RULE;
     /// A credential's name; never its value.
     CredentialName "a credential name" label LABEL_RULE;
+    /// The name under which the operator grants one resource.
+    GrantName "a grant name" label LABEL_RULE;
     /// What makes one effect of many requests.
     IdempotencyKey "an idempotency key" word WORD_RULE;
 }

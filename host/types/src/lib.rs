@@ -29,7 +29,7 @@ pub use governance::{
 };
 pub use id::{
     Agent, Archetype, BindingHandle, CallId, CapabilityId, CredentialName, EnvironmentId,
-    EvidenceId, IdError, IdempotencyKey, Namespace, Principal, ProposalId, Provider, RunId,
+    EvidenceId, GrantName, IdError, IdempotencyKey, Namespace, Principal, ProposalId, Provider, RunId,
     SessionId, Tenant, ToolHandle,
 };
 pub use moment::Moment;

@@ -36,7 +36,9 @@ fn hint(allowed: &[&str], got: &str) -> String {
     }
 }
 
-/// Declares an enum of words: `as_str`, `ALL`, `Display`, `FromStr`, serde both ways.
+/// Declares an enum of words: `as_str`, `ALL`, `Display`, `FromStr`, serde both ways. The
+/// crate that uses it depends on `serde`.
+#[macro_export]
 macro_rules! words {
     ($(#[$attr:meta])* $name:ident, $what:literal { $( $(#[$doc:meta])* $variant:ident = $word:literal ),+ $(,)? }) => {
         $(#[$attr])*

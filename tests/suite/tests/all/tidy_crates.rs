@@ -8,7 +8,8 @@ use serde_json::Value;
 
 /// Crates of the workspace with the crates of the workspace that they may depend on:
 /// edges point down only (architecture, § 2).
-const EDGES: [(&str, &[&str]); 7] = [
+const EDGES: [(&str, &[&str]); 8] = [
+    ("bindery-policy", &["bindery-types"]),
     ("bindery-types", &[]),
     ("bindery-json", &["bindery-types"]),
     ("bindery-catalogue", &["bindery-json", "bindery-types"]),
@@ -154,7 +155,12 @@ fn reserved_packages_are_named_where_they_belong_and_nowhere_else() {
             );
         }
     }
-    for pure in ["bindery-types", "bindery-json", "bindery-catalogue"] {
+    for pure in [
+        "bindery-types",
+        "bindery-json",
+        "bindery-catalogue",
+        "bindery-policy",
+    ] {
         let needs = needs(product(&metadata)[pure])
             .into_iter()
             .collect::<Vec<_>>();
