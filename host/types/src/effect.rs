@@ -3,10 +3,10 @@
 //! Every host import that reaches outside the store reports one effect. The trace keeps
 //! the first thousand and counts the rest, so a guest cannot grow it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The kinds of effect a run can have. Closed: a new import needs a new row here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectKind {
     /// Bytes or names read through a directory grant.
@@ -30,7 +30,8 @@ pub enum EffectKind {
 }
 
 /// One thing a run did to the world outside its store.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Effect {
     /// What was done.
     pub kind: EffectKind,

@@ -8,10 +8,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::{Limit, LimitHit, LimitName};
+use crate::{Limit, LimitHit, LimitName, UnknownWord};
 
 /// Who has to change something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -82,6 +82,7 @@ macro_rules! error_types {
         impl ErrorType {
             /// Every type.
             pub const ALL: &'static [ErrorType] = &[ $( ErrorType::$variant, )* ];
+            const NAMES: &'static [&'static str] = &[ $( $name, )* ];
 
             /// The name on the wire.
             pub fn as_str(self) -> &'static str {
@@ -168,6 +169,25 @@ impl fmt::Display for ErrorType {
 impl Serialize for ErrorType {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for ErrorType {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        let mut all = Self::ALL.iter();
+        let found = all.find(|kind| kind.as_str() == text);
+        found
+            .copied()
+            .ok_or_else(|| UnknownWord::new("an error type", Self::NAMES, text))
+    }
+}
+
+impl<'de> Deserialize<'de> for ErrorType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <Cow<'de, str>>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -296,6 +316,7 @@ mod tests {
         for kind in ErrorType::ALL {
             assert!(!kind.next_actions().is_empty(), "R-757: {kind}");
             assert!(names.insert(kind.as_str()));
+            assert_eq!(kind.as_str().parse(), Ok(*kind));
         }
         assert_eq!(
             names.len(),

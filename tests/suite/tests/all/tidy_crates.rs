@@ -8,12 +8,13 @@ use serde_json::Value;
 
 /// Crates of the workspace with the crates of the workspace that they may depend on:
 /// edges point down only (architecture, § 2).
-const EDGES: [(&str, &[&str]); 8] = [
+const EDGES: [(&str, &[&str]); 9] = [
     ("bindery-policy", &["bindery-types"]),
     ("bindery-types", &[]),
     ("bindery-json", &["bindery-types"]),
     ("bindery-catalogue", &["bindery-json", "bindery-types"]),
     ("bindery-grants", &["bindery-types"]),
+    ("bindery-ledger", &["bindery-types"]),
     (
         "bindery-sandbox",
         &["bindery-grants", "bindery-json", "bindery-types"],
