@@ -9,6 +9,7 @@ mod artefacts;
 #[cfg(test)]
 mod canary;
 mod cancel;
+mod checked;
 mod compile;
 mod engine;
 mod faults;
@@ -28,6 +29,7 @@ pub use artefacts::{
     ArtefactStore, BadFile, Check, Cleared, EngineId, StoreOptions, StoredArtefact, Verified,
 };
 pub use cancel::Cancel;
+pub use checked::Checked;
 pub use compile::{
     CompilePhase, CompileProgress, Compiler, ComponentBytes, ProgressSink, compile_worker_main,
 };

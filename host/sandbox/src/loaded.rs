@@ -151,16 +151,12 @@ impl LoadedComponent {
                 .collect(),
         })
     }
+}
 
-    /// Where the export of `function` is.
-    pub(crate) fn export<'a>(
-        &self,
-        prepared: &'a Prepared,
-        function: &Function,
-    ) -> Option<&'a ComponentExportIndex> {
-        let mut functions = self.inner.shape.functions.iter();
-        let position = functions.position(|known| known.name == function.name)?;
-        prepared.exports.get(position)?.as_ref()
+impl Prepared {
+    /// Where the export of the function at `place` of the shape is.
+    pub(crate) fn export(&self, place: usize) -> Option<&ComponentExportIndex> {
+        self.exports.get(place)?.as_ref()
     }
 }
 

@@ -24,8 +24,9 @@ use wasmtime::{Engine, Store};
 
 use crate::abi::{self, Lifted};
 use crate::cancel::Cancel;
+use crate::checked::Checked;
 use crate::faults::{Circumstances, Ended, explain, fault};
-use crate::loaded::{LoadedComponent, Prepared};
+use crate::loaded::Prepared;
 use crate::permits::{Permits, at};
 use crate::state::CallState;
 use crate::ticker::Ticker;
@@ -42,18 +43,16 @@ pub(crate) struct Host<'a> {
 
 /// What is asked of a call.
 pub(crate) struct Ask<'a> {
-    pub(crate) component: &'a LoadedComponent,
-    pub(crate) function: &'a str,
-    pub(crate) arguments: &'a str,
+    pub(crate) checked: Checked,
     pub(crate) grants: Grants,
     pub(crate) budget: &'a Budget,
     pub(crate) cancel: &'a Cancel,
 }
 
-/// A call that may start: everything that can be checked without it is.
+/// A call that may start: everything that can be looked at without it is.
 struct Ready<'a> {
     function: &'a Function,
-    tape: Tape,
+    tape: &'a Tape,
     prepared: &'a Prepared,
     export: &'a ComponentExportIndex,
 }
@@ -72,12 +71,12 @@ pub(crate) async fn run(host: &Host<'_>, mut ask: Ask<'_>) -> Run {
         Ok(permit) => permit,
         Err(refusal) => return Run::refused(refusal),
     };
-    let ready = match ready(host, &ask) {
+    let grants = std::mem::take(&mut ask.grants);
+    let ready = match ready(host, &ask, &grants) {
         Ok(ready) => ready,
         Err(refusal) => return Run::refused(refusal),
     };
     let _ticking = host.ticker.running();
-    let grants = std::mem::take(&mut ask.grants);
     let run = started(host, &ask, grants, &ready).await;
     drop(permit);
     run
@@ -90,30 +89,21 @@ fn deadline(budget: &Budget) -> Option<Instant> {
     }
 }
 
-/// Every check that needs no instance, the cheapest first.
-fn ready<'a>(host: &Host<'_>, ask: &Ask<'a>) -> Result<Ready<'a>, Refusal> {
-    let component = ask.component;
+/// Every check of the component that needs no instance, the cheapest first.
+fn ready<'a>(host: &Host<'_>, ask: &'a Ask<'_>, grants: &Grants) -> Result<Ready<'a>, Refusal> {
+    let component = ask.checked.component();
     if !component.belongs_to(host.engine) {
         let message = "the component was loaded by another sandbox";
         return Err(Refusal::new(ErrorType::Internal, message));
     }
-    let shape = component.shape();
-    let function = shape.resolve(ask.function)?;
-    if let Some(reason) = &function.uncallable {
-        let message = format!(
-            "`{}` cannot be called through JSON: {reason}",
-            function.name
-        );
-        return Err(Refusal::new(ErrorType::ArgumentsInvalid, message));
-    }
-    let covers = |import: &_| ask.grants.covers(import);
-    if let Some(refusal) = crate::inspect::missing_imports(shape, covers) {
+    let covers = |import: &_| grants.covers(import);
+    if let Some(refusal) = crate::inspect::missing_imports(component.shape(), covers) {
         return Err(refusal);
     }
-    let tape = bindery_json::read_arguments(ask.arguments, function, &shape.types, ask.budget)?;
     component.check_demand(ask.budget)?;
     let prepared = component.prepared()?;
-    let export = component.export(prepared, function).ok_or_else(|| {
+    let function = ask.checked.function()?;
+    let export = prepared.export(ask.checked.place()).ok_or_else(|| {
         Refusal::new(
             ErrorType::Internal,
             format!("`{}` is not among the exports", function.name),
@@ -121,7 +111,7 @@ fn ready<'a>(host: &Host<'_>, ask: &Ask<'a>) -> Result<Ready<'a>, Refusal> {
     })?;
     Ok(Ready {
         function,
-        tape,
+        tape: ask.checked.tape(),
         prepared,
         export,
     })
@@ -194,7 +184,7 @@ async fn attempt(store: &mut Store<CallState>, ready: &Ready<'_>) -> wasmtime::R
     let function = instance
         .get_func(&mut *store, ready.export)
         .ok_or_else(|| wasmtime::Error::msg("the export is gone"))?;
-    abi::call(&function, store, &ready.tape).await
+    abi::call(&function, store, ready.tape).await
 }
 
 /// H23: a panic in a host import ends this call and nothing else; its store is dropped.
@@ -303,7 +293,7 @@ fn conclude(end: End, ask: &Ask<'_>, function: &Function) -> Run {
     let captures = grants.finish();
     let (effects, effects_dropped) = captures.trace.into_parts();
     let receipt = Receipt {
-        component_digest: ask.component.digest(),
+        component_digest: ask.checked.component().digest(),
         function: function.name.clone(),
         // R-014, I22: what went over the limit was asked for, not used; the error says how
         // much it was.
@@ -313,13 +303,13 @@ fn conclude(end: End, ask: &Ask<'_>, function: &Function) -> Run {
         guest_us: split.guest_us,
         host_us: split.host_us,
         memory_peak_bytes: limiter.memory_peak(),
-        bytes_in: length(ask.arguments),
+        bytes_in: ask.checked.arguments_bytes(),
         bytes_out: match &outcome {
             Outcome::Value(json) | Outcome::CapabilityError(json) => length(json),
             Outcome::Refused(_) => 0,
         },
         host_calls: captures.host_calls,
-        compiles: ask.component.take_compiles(),
+        compiles: ask.checked.component().take_compiles(),
         stdout: captures.stdout,
         stderr: captures.stderr,
         log: captures.log,

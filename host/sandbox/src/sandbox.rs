@@ -12,6 +12,7 @@ use wasmtime::Engine;
 
 use crate::artefacts::ArtefactStore;
 use crate::cancel::Cancel;
+use crate::checked::Checked;
 use crate::compile::{CompileLimits, Compiler, ComponentBytes, Loader, LoaderConfig, ProgressSink};
 use crate::inspect::outline_of;
 use crate::loaded::LoadedComponent;
@@ -178,24 +179,38 @@ impl Sandbox {
         ))
     }
 
-    /// Calls `function` of `component` with `arguments` (a JSON object of its parameters):
-    /// one fresh instance, holding `grants` and nothing else, within `budget`.
+    /// Reads `arguments` (a JSON object of its parameters) against the types of `function`;
+    /// its name may be short when only one function answers to it. Nothing is started.
     ///
-    /// The name may be short when only one function answers to it. Whatever happens is in
-    /// the [`Run`]: a value, the capability's own error, or a refusal; its receipt is
-    /// `None` when nothing was started. Dropping the future ends the call.
-    pub async fn run(
+    /// # Errors
+    ///
+    /// `arguments_invalid` with every fault, each with its place.
+    pub fn check(
         &self,
         component: &LoadedComponent,
         function: &str,
         arguments: &str,
+        budget: &Budget,
+    ) -> Result<Checked, Refusal> {
+        Checked::new(component, function, arguments, budget)
+    }
+
+    /// Runs a checked call: one fresh instance, holding `grants` and nothing else, within
+    /// `budget`.
+    ///
+    /// Whatever happens is in the [`Run`]: a value, the capability's own error, or a
+    /// refusal; its receipt is `None` when nothing was started. Dropping the future ends
+    /// the call.
+    pub async fn run_checked(
+        &self,
+        checked: Checked,
         grants: Grants,
         budget: &Budget,
         cancel: &Cancel,
     ) -> Run {
         let span = info_span!(
             "run",
-            component = %component.digest(),
+            component = %checked.component().digest(),
             fuel = Empty,
             wall_us = Empty,
             host_calls = Empty,
@@ -208,13 +223,27 @@ impl Sandbox {
             ticker: &self.inner.ticker,
         };
         let ask = Ask {
-            component,
-            function,
-            arguments,
+            checked,
             grants,
             budget,
             cancel,
         };
         run(&host, ask).instrument(span).await
+    }
+
+    /// [`Self::check`], then [`Self::run_checked`].
+    pub async fn run(
+        &self,
+        component: &LoadedComponent,
+        function: &str,
+        arguments: &str,
+        grants: Grants,
+        budget: &Budget,
+        cancel: &Cancel,
+    ) -> Run {
+        match self.check(component, function, arguments, budget) {
+            Ok(checked) => self.run_checked(checked, grants, budget, cancel).await,
+            Err(refusal) => Run::refused(refusal),
+        }
     }
 }

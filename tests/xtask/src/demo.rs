@@ -18,7 +18,9 @@ const LIMIT: i32 = 7;
 pub(crate) fn demo() -> Result<()> {
     setup::toolchain(None)?;
     let file_tools = rust_guest("file-tools")?;
-    run(&mut cargo(&["build", "--package", "bindery-cli"]))?;
+    // With `--examples` cargo chooses the features that `cargo test` chooses, so that the
+    // engine is built once for both commands of the README.
+    run(&mut cargo(&["build", "--bins", "--examples"]))?;
     let bindery = binary();
     inspect(&bindery, &file_tools)?;
     search(&bindery, &file_tools)?;
