@@ -8,6 +8,9 @@ export const values = {
   echoBytes: (data) => data,
   echoOption: (value) => value,
   divide(dividend, divisor) {
+    // componentize-js hands an s64 over as the unsigned number of the same bits.
+    dividend = BigInt.asIntN(64, dividend);
+    divisor = BigInt.asIntN(64, divisor);
     if (divisor === 0n) {
       throw { tag: 'by-zero' };
     }
