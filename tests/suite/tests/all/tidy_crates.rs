@@ -8,12 +8,13 @@ use serde_json::Value;
 
 /// Crates of the workspace with the crates of the workspace that they may depend on:
 /// edges point down only (architecture, § 2).
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 10] = [
     ("bindery-policy", &["bindery-types"]),
     ("bindery-types", &[]),
     ("bindery-json", &["bindery-types"]),
     ("bindery-catalogue", &["bindery-json", "bindery-types"]),
-    ("bindery-grants", &["bindery-types"]),
+    ("bindery-screen", &[]),
+    ("bindery-grants", &["bindery-screen", "bindery-types"]),
     ("bindery-ledger", &["bindery-types"]),
     (
         "bindery-sandbox",
@@ -160,6 +161,7 @@ fn reserved_packages_are_named_where_they_belong_and_nowhere_else() {
         "bindery-types",
         "bindery-json",
         "bindery-catalogue",
+        "bindery-screen",
         "bindery-policy",
     ] {
         let needs = needs(product(&metadata)[pure])
