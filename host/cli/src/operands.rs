@@ -94,6 +94,8 @@ pub(crate) fn grants(args: &RunArgs) -> Result<Grants, Refusal> {
         } else {
             Randomness::Seeded
         },
+        // No flag gives a store: it would need a place of its own on the host.
+        ..Grants::default()
     })
 }
 

@@ -15,10 +15,11 @@ use crate::capture::SharedCapture;
 use crate::clock::Time;
 use crate::directory::Directories;
 use crate::endpoint::{Denial, EndpointState, EndpointView};
-use crate::grants::Grants;
+use crate::grants::{GrantError, Grants};
 use crate::log::Log;
 use crate::meter::Meter;
 use crate::random::Generators;
+use crate::store::Stores;
 
 /// Gives host functions the grants of the call whose store they run in.
 pub trait GrantView: Send + 'static {
@@ -33,6 +34,7 @@ pub struct CallGrants {
     pub(crate) table: ResourceTable,
     pub(crate) directories: Directories,
     endpoint: EndpointState,
+    pub(crate) stores: Stores,
     pub(crate) config: Option<std::collections::BTreeMap<String, String>>,
     pub(crate) time: Time,
     pub(crate) generators: Generators,
@@ -85,12 +87,15 @@ impl CallGrants {
         let Grants {
             directories,
             endpoints,
+            stores,
             config,
             clock,
             randomness,
         } = grants;
-        let directories = Directories::new(directories, budget)
-            .map_err(|error| Refusal::new(ErrorType::PolicyMalformed, error.to_string()))?;
+        let malformed =
+            |error: GrantError| Refusal::new(ErrorType::PolicyMalformed, error.to_string());
+        let directories = Directories::new(directories, budget).map_err(malformed)?;
+        let stores = Stores::new(stores, budget).map_err(malformed)?;
         let mut table = ResourceTable::new();
         table.set_max_capacity(budget.get(LimitName::Handles).or_max_usize());
         Ok(Self {
@@ -98,6 +103,7 @@ impl CallGrants {
             table,
             directories,
             endpoint: EndpointState::new(endpoints, budget),
+            stores,
             config,
             time: Time::new(clock),
             generators: Generators::new(randomness),
@@ -133,8 +139,12 @@ impl CallGrants {
         let endpoint = self.endpoint.settle(&mut self.meter);
         let mut limit_hits = self.directories.limit_hits();
         limit_hits.extend(endpoint.hits);
+        limit_hits.extend(self.stores.take_hits());
         let (mut denials, dropped) = self.directories.take_denials();
         denials.extend(endpoint.denials);
+        let (of_stores, dropped_of_stores) = self.stores.take_denials();
+        denials.extend(of_stores);
+        let dropped = dropped.saturating_add(dropped_of_stores);
         Captures {
             stdout: self.stdout.shown(),
             stderr: self.stderr.shown(),

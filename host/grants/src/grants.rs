@@ -7,15 +7,18 @@ use std::collections::BTreeMap;
 
 use crate::directory::DirectoryGrant;
 use crate::endpoint::EndpointGrant;
+use crate::store::StoreGrant;
 
 /// Everything granted to one call. The default is no directory, no endpoint, no
-/// configuration, virtual time and seeded randomness.
+/// store, no configuration, virtual time and seeded randomness.
 #[derive(Clone, Debug, Default)]
 pub struct Grants {
     /// Directories, under the paths by which the guest knows them.
     pub directories: Vec<DirectoryGrant>,
     /// Where HTTP requests may go.
     pub endpoints: Vec<EndpointGrant>,
+    /// Stores of keys and values, under the names by which the guest opens them.
+    pub stores: Vec<StoreGrant>,
     /// Configuration values; `None` is no grant, an empty map is a grant of nothing.
     pub config: Option<BTreeMap<String, String>>,
     /// Which time the guest sees.
@@ -56,12 +59,12 @@ pub enum GrantError {
         /// what is wrong with it
         why: &'static str,
     },
-    /// Two directories under one name, or one directory under two modes.
-    #[error("directory grants `{first}` and `{second}` clash: {why}")]
+    /// Two grants under one name, or one directory under two modes.
+    #[error("the grants `{first}` and `{second}` clash: {why}")]
     Clash {
-        /// guest path of the first
+        /// name or guest path of the first
         first: String,
-        /// guest path of the second
+        /// name or guest path of the second
         second: String,
         /// how
         why: &'static str,

@@ -16,7 +16,7 @@ use crate::bindings::bindery::runtime;
 use crate::call::{CallGrants, GrantView};
 use crate::grants::Grants;
 use crate::table::{Need, Provider, Row, TABLE, Versions};
-use crate::{config, endpoint, log};
+use crate::{config, endpoint, log, store};
 
 const PREVIEW2_OFFERED: &str = "0.2.0 … 0.2.12";
 
@@ -96,7 +96,9 @@ impl Grants {
     pub fn covers(&self, import: &Import) -> bool {
         match import.satisfier {
             Satisfier::Linked { .. } => true,
-            Satisfier::Grant { grant } => grant == "config" && self.config.is_some(),
+            Satisfier::Grant { grant: "config" } => self.config.is_some(),
+            Satisfier::Grant { grant: "store" } => !self.stores.is_empty(),
+            Satisfier::Grant { .. } => false,
             Satisfier::Version { .. } | Satisfier::Unknown { .. } => false,
         }
     }
@@ -182,7 +184,7 @@ fn link_one<T: GrantView>(
         Provider::Bindings => runtime::bindings::add_to_linker::<T, Granted>(l, T::grants),
         Provider::Log => runtime::log::add_to_linker::<T, Granted>(l, T::grants),
         Provider::Types => l.instance(name.as_str()).map(drop),
-        Provider::Absent => Ok(()),
+        Provider::KeyValue => store::link(l, name),
     }
 }
 
@@ -304,14 +306,41 @@ mod tests {
         assert!(!grants.covers(&import), "C-46");
         grants.config = Some(Default::default());
         assert!(grants.covers(&import));
-        let keyvalue = Import {
-            name: "wasi:keyvalue/store".parse().unwrap(),
-            functions: vec!["open".into()],
-            satisfier: of("wasi:keyvalue/store", &["open"]),
-        };
-        assert!(
-            !grants.covers(&keyvalue),
-            "no store grant exists in this version"
-        );
+    }
+
+    #[test]
+    fn a_store_import_is_covered_by_a_store_grant_and_by_nothing_else() {
+        for interface in ["store", "atomics", "batch"] {
+            let name = format!("wasi:keyvalue/{interface}@0.2.0-draft");
+            let import = Import {
+                name: name.parse().unwrap(),
+                functions: Vec::new(),
+                satisfier: of(&name, &[]),
+            };
+            let mut grants = Grants {
+                config: Some(Default::default()),
+                ..Grants::default()
+            };
+            assert!(!grants.covers(&import), "C-46");
+            let backend = std::sync::Arc::new(crate::MemoryStore::default());
+            let grant = crate::StoreGrant::new("notes", backend, crate::Access::ReadOnly);
+            grants.stores.push(grant.unwrap());
+            assert!(grants.covers(&import), "C-46");
+        }
+    }
+
+    #[test]
+    fn a_draft_fits_only_itself() {
+        for version in ["", "@0.2.0-draft2", "@0.2.0", "@0.2.0-draft.1"] {
+            assert_eq!(
+                of(&format!("wasi:keyvalue/store{version}"), &["open"]),
+                Satisfier::Version {
+                    offered: vec!["0.2.0-draft"]
+                },
+                "D3 {version}"
+            );
+        }
+        let swaps = of("wasi:keyvalue/atomics@0.2.0-draft", &["increment", "swap"]);
+        assert!(matches!(swaps, Satisfier::Version { .. }), "D3");
     }
 }

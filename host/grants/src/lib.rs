@@ -20,6 +20,7 @@ mod log;
 mod meter;
 mod random;
 mod sockets;
+mod store;
 mod table;
 mod text;
 
@@ -32,3 +33,6 @@ pub use endpoint::{Denial, EndpointGrant, EndpointGrantError};
 pub use grants::{Clock, GrantError, Grants, Randomness};
 pub use imports::{link, satisfier};
 pub use meter::{CALL_FUEL, KIB_FUEL, Meter};
+pub use store::{
+    Change, KeyValueStore, Keys, MemoryStore, Room, StoreFault, StoreGrant, StoreGrantError, Swap,
+};

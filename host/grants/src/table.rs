@@ -43,8 +43,7 @@ pub(crate) enum Provider {
     Bindings,
     Log,
     Types,
-    /// Known by name; no grant of this version satisfies it.
-    Absent,
+    KeyValue,
 }
 
 /// Whether an interface is there without a grant.
@@ -110,7 +109,7 @@ const ENDPOINT: Need = Need::Linked(Some("endpoint"));
 const OURS: &[&str] = &["0.1.0"];
 const LOGGING: &[&str] = &["", "0.1.0-draft"];
 const CONFIG: &[&str] = &["", "0.2.0-draft", "0.2.0-rc.1"];
-const KEYVALUE: &[&str] = &["", "0.2.0-draft", "0.2.0-draft2"];
+const KEYVALUE: &[&str] = &["0.2.0-draft"];
 
 /// Every interface there is.
 pub(crate) const TABLE: &[Row] = &[
@@ -264,7 +263,7 @@ pub(crate) const TABLE: &[Row] = &[
     exact(
         row(
             "wasi:keyvalue/store",
-            Provider::Absent,
+            Provider::KeyValue,
             Need::Grant("store"),
             KEYVALUE_STORE,
         ),
@@ -273,16 +272,16 @@ pub(crate) const TABLE: &[Row] = &[
     exact(
         row(
             "wasi:keyvalue/atomics",
-            Provider::Absent,
+            Provider::KeyValue,
             Need::Grant("store"),
-            KEYVALUE_ATOMICS,
+            "increment",
         ),
         KEYVALUE,
     ),
     exact(
         row(
             "wasi:keyvalue/batch",
-            Provider::Absent,
+            Provider::KeyValue,
             Need::Grant("store"),
             "get-many set-many delete-many",
         ),
@@ -385,5 +384,3 @@ const HTTP: &str = "[constructor]fields [static]fields.from-list [method]fields.
 
 const KEYVALUE_STORE: &str = "open [method]bucket.get [method]bucket.set \
     [method]bucket.delete [method]bucket.exists [method]bucket.list-keys";
-
-const KEYVALUE_ATOMICS: &str = "increment swap [static]cas.new [method]cas.current";

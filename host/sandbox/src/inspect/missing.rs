@@ -59,8 +59,13 @@ impl Groups {
                 let path = import.name.path();
                 let wanted = import.name.version();
                 let there_is = offered.join(", ");
+                // D3: a release has neighbours that fit, a draft has none.
+                let draft = match offered.iter().any(|text| text.contains('-')) {
+                    true => ", and a draft fits only itself",
+                    false => "",
+                };
                 self.clauses.push(format!(
-                    "`{name}` has a version this host lacks (it has {path}@{there_is}; the component was built with other tools)"
+                    "`{name}` has a version this host lacks (it has {path}@{there_is}{draft}; the component was built with other tools)"
                 ));
                 self.version.push(json!({
                     "name": name,

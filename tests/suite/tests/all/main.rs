@@ -30,6 +30,7 @@ mod limits;
 mod rig;
 mod shelf;
 mod spans;
+mod stores;
 mod tidy;
 mod tidy_crates;
 mod wasm;
