@@ -85,7 +85,7 @@ pub fn decide(policy: &Policy, ask: &Ask<'_>, facts: &Facts<'_>) -> Decision {
         }
     }
     let ruling = match trace.first_block() {
-        Some((axis, line)) => Ruling::Deny(denial(axis, line)),
+        Some((axis, line)) => Ruling::Deny(Denial::of(axis, line)),
         None => rule(&case, &trace),
     };
     Decision { ruling, trace }
@@ -93,16 +93,6 @@ pub fn decide(policy: &Policy, ask: &Ask<'_>, facts: &Facts<'_>) -> Decision {
 
 /// Handle, environment and visibility are said of whatever is asked for.
 const ABOUT_THE_CALLER: usize = 3;
-
-fn denial(axis: Axis, line: &Line) -> Denial {
-    Denial {
-        kind: line.kind.unwrap_or(ErrorType::Internal),
-        axis,
-        reason: line.reason,
-        retry_after_ms: line.retry_after_ms,
-        operator: format!("{axis}: {}", line.operator_text()),
-    }
-}
 
 fn rule(case: &Case<'_>, trace: &Trace) -> Ruling {
     let asks = trace
@@ -115,7 +105,7 @@ fn rule(case: &Case<'_>, trace: &Trace) -> Ruling {
     };
     // Without environment or scope an axis has blocked before; deny is what is left.
     made.unwrap_or_else(|| {
-        Ruling::Deny(denial(
+        Ruling::Deny(Denial::of(
             Axis::Scope,
             &Line::block(ErrorType::Internal, Reason::NoEntry),
         ))

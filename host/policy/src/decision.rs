@@ -58,7 +58,7 @@ use crate::ask::Verb;
 use crate::policy::RuleRef;
 use crate::scope::Scope;
 use crate::session::Who;
-use crate::trace::{Axis, Reason, Trace};
+use crate::trace::{Axis, Line, Reason, Trace};
 use crate::words::Verdict;
 
 /// A decision.
@@ -255,6 +255,16 @@ pub struct Denial {
 }
 
 impl Denial {
+    pub(crate) fn of(axis: Axis, line: &Line) -> Self {
+        Self {
+            kind: line.kind.unwrap_or(ErrorType::Internal),
+            axis,
+            reason: line.reason,
+            retry_after_ms: line.retry_after_ms,
+            operator: format!("{axis}: {}", line.operator_text()),
+        }
+    }
+
     /// What may safely be done next.
     pub fn next_actions(&self) -> &'static [NextAction] {
         self.kind.next_actions()

@@ -1,9 +1,11 @@
 //! Whether the capability may be used here at all: seen, running, permitted, vouched for.
 
-use bindery_types::{CredentialName, ErrorType, ExecutionState, ValidationStatus};
+use bindery_types::{CapabilityId, CredentialName, ErrorType, ExecutionState, ValidationStatus};
 
 use super::case::Case;
-use crate::ask::Verb;
+use crate::ask::{EntryFacts, Verb};
+use crate::policy::Policy;
+use crate::session::Session;
 use crate::trace::{Line, Reason};
 
 fn any<T: PartialEq>(list: Option<&[T]>, item: &T) -> bool {
@@ -12,33 +14,52 @@ fn any<T: PartialEq>(list: Option<&[T]>, item: &T) -> bool {
 
 /// What is hidden answers like what is absent; the reason is the operator's (C-11, C-48).
 pub(super) fn visibility(case: &Case<'_>) -> Line {
-    let id = case.ask.capability;
-    let visibility = &case.policy.document().people.visibility;
-    let namespaces = visibility.namespaces.as_ref();
-    let providers = visibility.providers.as_ref();
-    let provider =
-        || providers.is_none_or(|list| case.entry.provider.is_some_and(|p| list.contains(p)));
-    let why = if case.facts.entry.is_none() {
-        "there is no such entry"
-    } else if !case.entry.shown {
-        "its source hides it"
-    } else if !namespaces.is_none_or(|list| list.iter().any(|n| n.as_str() == id.namespace())) {
-        "its namespace is not in `[visibility] namespaces`"
-    } else if !provider() {
-        "its provider is not in `[visibility] providers`"
-    } else if case.policy.hidden.has(id) {
-        "it is in `[visibility] hidden`"
-    } else if case.ask.session.profile.denies(id) {
-        "it is in `[profile] denied_tools`"
-    } else if !case.ask.session.profile.allows(id) {
-        "it is not in `[profile] allowed_tools`"
-    } else {
-        return Line::pass();
+    let hidden = match case.facts.entry {
+        None => Some("there is no such entry"),
+        Some(_) => None,
     };
-    match case.ask.verb {
-        Verb::Bind => Line::block(ErrorType::CapabilityUnavailable, Reason::NotVisible).note(why),
-        Verb::Call | Verb::Refresh => {
+    let seen = case
+        .policy
+        .hidden_because(case.ask.session, case.ask.capability, case.entry);
+    match (hidden.or(seen), case.ask.verb) {
+        (None, _) => Line::pass(),
+        (Some(why), Verb::Bind) => {
+            Line::block(ErrorType::CapabilityUnavailable, Reason::NotVisible).note(why)
+        }
+        (Some(why), Verb::Call | Verb::Refresh) => {
             Line::block(ErrorType::BindingStale, Reason::NoLongerVisible).note(why)
+        }
+    }
+}
+
+impl Policy {
+    /// Why `session` may not know of a capability; nothing when it may. The same question
+    /// for search, inspection and decisions.
+    pub fn hidden_because(
+        &self,
+        session: &Session,
+        id: &CapabilityId,
+        entry: &EntryFacts<'_>,
+    ) -> Option<&'static str> {
+        let visibility = &self.document().people.visibility;
+        let (namespaces, providers) = (
+            visibility.namespaces.as_ref(),
+            visibility.providers.as_ref(),
+        );
+        if !entry.shown {
+            Some("its source hides it")
+        } else if !namespaces.is_none_or(|list| list.iter().any(|n| n.as_str() == id.namespace())) {
+            Some("its namespace is not in `[visibility] namespaces`")
+        } else if !providers.is_none_or(|list| entry.provider.is_some_and(|p| list.contains(p))) {
+            Some("its provider is not in `[visibility] providers`")
+        } else if self.hidden.has(id) {
+            Some("it is in `[visibility] hidden`")
+        } else if session.profile.denies(id) {
+            Some("it is in `[profile] denied_tools`")
+        } else if !session.profile.allows(id) {
+            Some("it is not in `[profile] allowed_tools`")
+        } else {
+            None
         }
     }
 }

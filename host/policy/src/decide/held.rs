@@ -119,14 +119,16 @@ fn pins(case: &Case<'_>, held: &BindingFacts<'_>) -> Line {
     if held.capability != case.ask.capability {
         return changed("capability");
     }
+    // Without any environment, its own axis has said so.
     let environment = case.facts.environment.as_ref();
-    if environment.is_none_or(|environment| environment.id != held.environment) {
+    if environment.is_some_and(|environment| environment.id != held.environment) {
         return changed("environment");
     }
     // C-53: a refresh is what brings catalogue and policy versions up to date.
     let calls = case.ask.verb == Verb::Call;
     if calls
-        && environment.is_none_or(|environment| environment.catalog_version != held.catalog_version)
+        && environment
+            .is_some_and(|environment| environment.catalog_version != held.catalog_version)
     {
         return changed("catalogue version");
     }

@@ -1,10 +1,12 @@
 //! How much: scope, contract, mode, effect, arguments, budgets, rates.
 
-use bindery_types::{ErrorType, PermissionMode, Risk};
+use bindery_types::{ErrorType, Moment, PermissionMode, Refusal, Risk};
 
 use super::case::Case;
-use crate::ask::{Registration, Verb};
-use crate::trace::{Line, Reason};
+use crate::ask::{Registration, Used, Verb, Window};
+use crate::decision::Denial;
+use crate::policy::Policy;
+use crate::trace::{Axis, Line, Reason};
 use crate::words::Counter;
 
 /// what is held is, slice by slice, within what the rules give now.
@@ -140,41 +142,35 @@ fn counted(verb: Verb) -> &'static [Counter] {
 pub(super) fn budget(case: &Case<'_>) -> Line {
     let exhausted = |reason| Line::block(ErrorType::BudgetExhausted, reason);
     if case.ask.verb == Verb::Bind {
-        let scope = case.scope.iter().flat_map(|scope| scope.limits());
-        let above = scope.map(|(name, limit)| (name, limit, case.policy.ceiling(name)));
-        if let Some((name, limit, ceiling)) = above
+        // What was asked counts, whether or not the scope around it could be given.
+        let asked = case.ask.scope.and_then(|request| request.limits().ok());
+        let mut above = asked
             .into_iter()
-            .find(|(_, limit, ceiling)| limit > ceiling)
-        {
+            .flatten()
+            .map(|(name, limit)| (name, limit, case.policy.ceiling(name)));
+        if let Some((name, limit, ceiling)) = above.find(|(_, limit, ceiling)| limit > ceiling) {
             return exhausted(Reason::AboveCeiling).note(format!(
                 "`{}`: {limit} was asked for, the ceiling is {ceiling}",
                 name.as_str()
             ));
         }
     }
-    spent(case, counted(case.ask.verb)).unwrap_or_else(Line::pass)
+    spent(case.policy, case.facts.used, counted(case.ask.verb)).unwrap_or_else(Line::pass)
 }
 
 /// The first counter that is used up.
-pub(super) fn spent(case: &Case<'_>, counters: &[Counter]) -> Option<Line> {
-    let limits = case
-        .policy
+pub(crate) fn spent(policy: &Policy, used: &Used, counters: &[Counter]) -> Option<Line> {
+    let limits = policy
         .aggregates
         .iter()
         .filter(|(_, counter, _)| counters.contains(counter));
-    let used = limits.map(|(subject, counter, max)| {
-        (
-            subject,
-            counter,
-            max,
-            case.facts.used.get(*subject, *counter),
-        )
-    });
+    let counted =
+        limits.map(|(subject, counter, max)| (subject, counter, max, used.get(*subject, *counter)));
     #[cfg(feature = "seeded-bugs")]
-    let off_by_one = u64::from(case.policy.bug == Some(crate::seeded::Bug::OneCallTooMany));
+    let off_by_one = u64::from(policy.bug == Some(crate::seeded::Bug::OneCallTooMany));
     #[cfg(not(feature = "seeded-bugs"))]
     let off_by_one = 0;
-    let mut full = used.filter(|(_, _, max, used)| *used >= max.saturating_add(off_by_one));
+    let mut full = counted.filter(|(_, _, max, used)| *used >= max.saturating_add(off_by_one));
     full.next().map(|(subject, counter, max, used)| {
         Line::block(ErrorType::BudgetExhausted, Reason::Spent).note(format!(
             "`{counter}` of the {subject}: {used} of {max}; `[aggregates.{subject}] {counter}`"
@@ -183,13 +179,18 @@ pub(super) fn spent(case: &Case<'_>, counters: &[Counter]) -> Option<Line> {
 }
 
 pub(super) fn rate(case: &Case<'_>) -> Line {
-    too_often(case, counted(case.ask.verb)).unwrap_or_else(Line::pass)
+    let counters = counted(case.ask.verb);
+    too_often(case.policy, case.facts.windows, case.ask.now, counters).unwrap_or_else(Line::pass)
 }
 
 /// how long until the last of the full windows is over.
-pub(super) fn too_often(case: &Case<'_>, counters: &[Counter]) -> Option<Line> {
-    let rates = case
-        .policy
+pub(crate) fn too_often(
+    policy: &Policy,
+    windows: &[Window],
+    now: Moment,
+    counters: &[Counter],
+) -> Option<Line> {
+    let rates = policy
         .rates
         .iter()
         .filter(|(_, counter, _)| counters.contains(counter));
@@ -197,12 +198,12 @@ pub(super) fn too_often(case: &Case<'_>, counters: &[Counter]) -> Option<Line> {
         if rate.max == 0 {
             return Some((subject, counter, rate, rate.per_ms));
         }
-        let mut windows = case.facts.windows.iter();
+        let mut open = windows.iter();
         let window =
-            windows.find(|window| window.subject == *subject && window.counter == *counter)?;
+            open.find(|window| window.subject == *subject && window.counter == *counter)?;
         let left = rate
             .per_ms
-            .checked_sub(case.ask.now.ms_since(window.opened))
+            .checked_sub(now.ms_since(window.opened))
             .filter(|left| *left > 0)?;
         (window.count >= rate.max).then_some((subject, counter, rate, left))
     });
@@ -213,4 +214,28 @@ pub(super) fn too_often(case: &Case<'_>, counters: &[Counter]) -> Option<Line> {
     ));
     line.retry_after_ms = Some(left);
     Some(line)
+}
+
+impl Policy {
+    /// Whether one more of `counter` is within the counters and rates: for what is counted
+    /// without being decided (searches, probes, proposals).
+    ///
+    /// # Errors
+    ///
+    /// `budget_exhausted`, for rates with `retry_after_ms`.
+    pub fn allowance(
+        &self,
+        counter: Counter,
+        used: &Used,
+        windows: &[Window],
+        now: Moment,
+    ) -> Result<(), Refusal> {
+        let counters = [counter];
+        let full = spent(self, used, &counters).map(|line| (Axis::Budget, line));
+        let full = full.or_else(|| Some((Axis::Rate, too_often(self, windows, now, &counters)?)));
+        match full {
+            None => Ok(()),
+            Some((axis, line)) => Err(Denial::of(axis, &line).refusal()),
+        }
+    }
 }

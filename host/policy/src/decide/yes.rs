@@ -32,7 +32,8 @@ pub(super) fn approval(case: &Case<'_>) -> Line {
         return Line::because(Reason::Approved).note(given.proposal.to_string());
     }
     let counters = [Counter::Proposals];
-    match spent(case, &counters).or_else(|| too_often(case, &counters)) {
+    let full = spent(case.policy, case.facts.used, &counters);
+    match full.or_else(|| too_often(case.policy, case.facts.windows, case.ask.now, &counters)) {
         // H54: what may not even be asked any more is denied.
         Some(line) => Line {
             reason: Reason::NoMoreProposals,

@@ -46,15 +46,19 @@ pub struct Setting {
 pub(crate) struct Reader<'a> {
     file: &'a str,
     text: &'a str,
+    /// The byte after each line break.
+    starts: Vec<usize>,
     faults: RefCell<Vec<Fault>>,
     settings: RefCell<Vec<Setting>>,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(file: &'a str, text: &'a str) -> Self {
+        let starts = text.match_indices('\n').map(|(at, _)| at + 1).collect();
         Self {
             file,
             text,
+            starts,
             faults: RefCell::default(),
             settings: RefCell::default(),
         }
@@ -81,7 +85,7 @@ impl<'a> Reader<'a> {
 
     /// The line of the byte `offset`, from 1.
     pub(crate) fn line(&self, offset: usize) -> usize {
-        place(self.text, offset).0
+        1 + self.starts.partition_point(|start| *start <= offset)
     }
 
     fn note(&self, key: String, value: String, line: Option<usize>) {
