@@ -15,6 +15,8 @@ pub(crate) fn test() -> Result<()> {
     // Numbers of any size in the oracle's JSON library would leak into the product's if
     // both were one build.
     run(&mut cargo(&["test", "--package", "bindery-oracle"]))?;
+    // Wrong turns are built into the decision for its oracle, and for nothing else.
+    run(&mut cargo(&["test", "--package", "bindery-policy-oracle"]))?;
     embed()
 }
 
