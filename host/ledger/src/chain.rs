@@ -71,6 +71,7 @@ struct Line {
     entry: Entry,
     previous: Digest,
     sequence: u64,
+    subject: String,
 }
 
 impl Head {
@@ -89,7 +90,8 @@ impl Head {
         }
         let entry = serde_json::to_value(&record.entry);
         let entry = entry.map_err(|error| malformed(error.to_string()))?;
-        let line = join(&canonical(&entry), self.digest, sequence);
+        let subject = record.entry.event.subject();
+        let line = join(&canonical(&entry), self.digest, sequence, &subject);
         self.step(sequence, &line);
         Ok(line)
     }
@@ -101,8 +103,10 @@ impl Head {
     /// When it says another place or another line before it.
     pub fn follow(&mut self, line: &str) -> Result<(), ChainError> {
         let sequence = self.sequence.saturating_add(1);
-        let tail = tail(self.digest, sequence);
-        if !line.ends_with(&tail) || !line.starts_with(HEAD) {
+        // A quotation mark inside a text is escaped, so the last of these is the line's own.
+        let at = line.rfind(PREVIOUS).unwrap_or_default();
+        let rest = line.get(at..).unwrap_or_default();
+        if !rest.starts_with(&tail(self.digest, sequence)) || !line.starts_with(HEAD) {
             return Err(self.wrong(line));
         }
         self.step(sequence, line);
@@ -120,7 +124,8 @@ impl Head {
         let sequence = self.sequence;
         let entry = parse(line, sequence)?.entry;
         let again = serde_json::to_value(&entry).map(|value| canonical(&value));
-        if again.is_ok_and(|text| join(&text, previous, sequence) == line) {
+        let subject = entry.event.subject();
+        if again.is_ok_and(|text| join(&text, previous, sequence, &subject) == line) {
             return Ok(Record { sequence, entry });
         }
         Err(ChainError::NotCanonical { sequence })
@@ -141,6 +146,10 @@ impl Head {
                 got: read.sequence,
             },
             Ok(read) if read.previous != self.digest => ChainError::Broken { sequence: expected },
+            Ok(read) if read.subject != read.entry.event.subject() => ChainError::Malformed {
+                sequence: expected,
+                why: "it is about something else than it says".to_owned(),
+            },
             Ok(_) => ChainError::NotCanonical { sequence: expected },
         }
     }
@@ -163,17 +172,30 @@ fn parse(line: &str, sequence: u64) -> Result<Line, ChainError> {
     })
 }
 
-const HEAD: &str = "{\"entry\":";
+/// Whether a line ends with this session and this subject: what a store keeps beside it to
+/// find it by is covered by its digest, too.
+pub fn ends_with(line: &str, session: Option<&str>, subject: &str) -> bool {
+    let at = line.rfind(PREVIOUS).unwrap_or_default();
+    let (entry, rest) = line.split_at(at);
+    let session = match session {
+        Some(session) => format!("\"session\":\"{session}\"}}"),
+        None => "\"session\":null}".to_owned(),
+    };
+    entry.ends_with(&session) && rest.ends_with(&format!(",\"subject\":{}}}", quoted(subject)))
+}
 
-fn join(entry: &str, previous: Digest, sequence: u64) -> String {
+const HEAD: &str = "{\"entry\":";
+const PREVIOUS: &str = ",\"previous\":\"";
+
+fn join(entry: &str, previous: Digest, sequence: u64, subject: &str) -> String {
     let tail = tail(previous, sequence);
-    let mut line = String::with_capacity(HEAD.len() + entry.len() + tail.len());
-    line.push_str(HEAD);
-    line.push_str(entry);
-    line.push_str(&tail);
-    line
+    format!("{HEAD}{entry}{tail}{}}}", quoted(subject))
 }
 
 fn tail(previous: Digest, sequence: u64) -> String {
-    format!(",\"previous\":\"{previous}\",\"sequence\":{sequence}}}")
+    format!("{PREVIOUS}{previous}\",\"sequence\":{sequence},\"subject\":")
+}
+
+fn quoted(text: &str) -> String {
+    canonical(&serde_json::Value::from(text))
 }

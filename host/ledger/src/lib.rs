@@ -26,7 +26,7 @@ mod shared;
 mod state;
 mod text;
 
-pub use chain::{ChainError, Head, genesis, read_checked};
+pub use chain::{ChainError, Head, ends_with, genesis, read_checked};
 pub use journal::{Journal, JournalError, Kept, Memory, Query};
 pub use key::{BucketKey, BudgetScope, CapabilityKey, EffectKey, Target};
 pub use lease::{HighWater, Lease, Lost};

@@ -13,5 +13,6 @@ mod calls;
 mod capabilities;
 mod chain;
 mod keys;
+mod machine;
 mod views;
 mod world;

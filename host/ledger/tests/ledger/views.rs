@@ -241,7 +241,8 @@ fn the_trace_names_the_record_behind_every_answer_r781_to_r787() {
 
 #[test]
 fn the_trace_finds_the_end_that_somebody_else_made_r786() {
-    let ends: [(Trigger, fn(&World<Memory>) -> Done); 3] = [
+    type End = fn(&World<Memory>) -> Done;
+    let ends: [(Trigger, End); 3] = [
         (Trigger::AuthorizationRevoked, |world| {
             world.revoke(Target::All)
         }),

@@ -65,7 +65,11 @@ pub(crate) fn capability(name: &str) -> CapabilityKey {
 
 /// Who holds a session: even ones are alice's, odd ones bob's.
 pub(crate) fn principal_of(session: u64) -> Principal {
-    let name = if session % 2 == 0 { "alice" } else { "bob" };
+    let name = if session.is_multiple_of(2) {
+        "alice"
+    } else {
+        "bob"
+    };
     name.parse().unwrap()
 }
 
@@ -98,22 +102,32 @@ impl<J: Journal> World<J> {
         }
     }
 
-    /// Admits the environment and makes both capabilities bindable.
+    /// Admits the environment and makes both capabilities bindable, in one batch.
     pub(crate) fn found(&mut self) {
-        self.admit(1).unwrap();
-        self.operator(WriteGateAccepted {
+        let founding = self.founding();
+        self.journal.append(founding, Vec::new()).unwrap();
+    }
+
+    pub(crate) fn founding(&self) -> Vec<Entry> {
+        let gate = WriteGateAccepted {
             evidence: line("the operator says so"),
-        })
-        .unwrap();
+        };
+        let mut entries = vec![
+            self.operator_entry(None, self.admitted(1)),
+            self.operator_entry(None, gate),
+        ];
+        let valid = Lifecycle::StructurallyValid;
         for (n, name) in [(1, "writer"), (2, "reader")] {
-            self.discover(name).unwrap();
-            self.describe(name).unwrap();
-            self.record_evidence(n, name).unwrap();
-            self.move_to(name, n, Lifecycle::Described, Lifecycle::StructurallyValid)
-                .unwrap();
-            self.move_to(name, n, Lifecycle::StructurallyValid, Lifecycle::Bindable)
-                .unwrap();
+            let proof = self.evidence_about(n, name, EvidenceKind::Reflected);
+            entries.extend([
+                self.operator_entry(None, self.discovered(name)),
+                self.operator_entry(None, self.described(name)),
+                self.operator_entry(None, proof),
+                self.operator_entry(None, self.moved(name, n, Lifecycle::Described, valid)),
+                self.operator_entry(None, self.moved(name, n, valid, Lifecycle::Bindable)),
+            ]);
         }
+        entries
     }
 
     pub(crate) fn moment(&self) -> Moment {
@@ -182,9 +196,8 @@ impl<J: Journal> World<J> {
         state
     }
 
-    pub(crate) fn admit(&mut self, generation: u64) -> Done {
-        self.generation = generation;
-        self.operator(EnvironmentAdmitted {
+    pub(crate) fn admitted(&self, generation: u64) -> EnvironmentAdmitted {
+        EnvironmentAdmitted {
             environment: "test".parse().unwrap(),
             tenant: "acme".parse().unwrap(),
             generation,
@@ -192,7 +205,12 @@ impl<J: Journal> World<J> {
             policy_version: self.policy,
             providers: vec!["native".parse().unwrap()],
             expires_at: self.in_ms(100_000 * MINUTE),
-        })
+        }
+    }
+
+    pub(crate) fn admit(&mut self, generation: u64) -> Done {
+        self.generation = generation;
+        self.operator(self.admitted(generation))
     }
 
     pub(crate) fn raise(&mut self) -> Done {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Crates of the workspace with the crates of the workspace that they may depend on:
 /// edges point down only (architecture, § 2).
-const EDGES: [(&str, &[&str]); 10] = [
+const EDGES: [(&str, &[&str]); 11] = [
     ("bindery-policy", &["bindery-types"]),
     ("bindery-types", &[]),
     ("bindery-json", &["bindery-types"]),
@@ -16,6 +16,7 @@ const EDGES: [(&str, &[&str]); 10] = [
     ("bindery-screen", &[]),
     ("bindery-grants", &["bindery-screen", "bindery-types"]),
     ("bindery-ledger", &["bindery-types"]),
+    ("bindery-store", &["bindery-ledger", "bindery-types"]),
     (
         "bindery-sandbox",
         &["bindery-grants", "bindery-json", "bindery-types"],
@@ -33,7 +34,7 @@ const EDGES: [(&str, &[&str]); 10] = [
 ];
 
 /// Packages of others that only these crates of the product may name.
-const RESERVED: [(&str, &[&str]); 10] = [
+const RESERVED: [(&str, &[&str]); 11] = [
     ("wasmtime", &["bindery-grants", "bindery-sandbox"]),
     ("wasmtime-wasi", &["bindery-grants"]),
     ("wasmtime-wasi-http", &["bindery-grants"]),
@@ -44,6 +45,7 @@ const RESERVED: [(&str, &[&str]); 10] = [
     ("wit-parser", &["bindery-sandbox"]),
     ("anyhow", &["bindery-cli"]),
     ("clap", &["bindery-cli"]),
+    ("rusqlite", &["bindery-store"]),
 ];
 
 /// H2: exactly these features, so that nothing is compiled that no one asked for.
