@@ -211,7 +211,9 @@ fn imports(shape: &Shape) -> Vec<Value> {
         let grant = match &import.satisfier {
             Satisfier::Linked { grant } => *grant,
             Satisfier::Grant { grant } => Some(*grant),
-            Satisfier::Version { .. } | Satisfier::Unknown { .. } => None,
+            Satisfier::Version { .. } | Satisfier::Functions { .. } | Satisfier::Unknown { .. } => {
+                None
+            }
         };
         json!({ "interface": import.name, "functions": import.functions, "grant": grant })
     });

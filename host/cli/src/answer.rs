@@ -85,8 +85,18 @@ impl Answer {
         }
     }
 
-    /// The outcome of a run.
+    /// The outcome of a run. What its grants refused stands on standard error in both
+    /// formats, with the flag that would allow it: whoever reads that is the operator
+    /// (case U1).
     pub(crate) fn run(format: Format, run: &Run) -> Self {
+        let mut answer = Self::outcome(format, run);
+        for line in &run.denials {
+            answer.stderr += &format!("denied: {line}\n");
+        }
+        answer
+    }
+
+    fn outcome(format: Format, run: &Run) -> Self {
         let receipt = run.receipt.as_ref();
         match &run.outcome {
             Outcome::Value(text) => match format {

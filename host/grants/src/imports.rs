@@ -19,6 +19,7 @@ use crate::table::{Need, Provider, Row, TABLE, Versions};
 use crate::{config, endpoint, log, store};
 
 const PREVIEW2_OFFERED: &str = "0.2.0 … 0.2.12";
+const PREVIEW2_NEWEST_PATCH: u32 = 12;
 
 /// What satisfies the import of `name`, of which the component names `functions`.
 pub fn satisfier(name: &InterfaceName, functions: &[String]) -> Satisfier {
@@ -27,11 +28,16 @@ pub fn satisfier(name: &InterfaceName, functions: &[String]) -> Satisfier {
             nearest: nearest(name.path()),
         };
     };
-    let known = functions.iter().all(|function| row.has(function));
-    if !known || !offers(row, name.version()) {
+    let unknown = functions.iter().filter(|function| !row.has(function));
+    let missing: Vec<String> = unknown.cloned().collect();
+    let newer = !missing.is_empty() && is_newer(name.version());
+    if newer || !offers(row, name.version()) {
         return Satisfier::Version {
             offered: offered(row),
         };
+    }
+    if !missing.is_empty() {
+        return Satisfier::Functions { missing };
     }
     match row.need {
         Need::Linked(grant) => Satisfier::Linked { grant },
@@ -42,13 +48,20 @@ pub fn satisfier(name: &InterfaceName, functions: &[String]) -> Satisfier {
 fn offers(row: &Row, version: Option<&str>) -> bool {
     match row.versions {
         Versions::Exactly(texts) => texts.contains(&version.unwrap_or("")),
-        Versions::Preview2 => version
-            .and_then(|text| text.strip_prefix("0.2."))
-            .is_some_and(|patch| {
-                let digits = patch.bytes().all(|byte| byte.is_ascii_digit());
-                digits && patch.parse::<u32>().is_ok()
-            }),
+        Versions::Preview2 => patch(version).is_some(),
     }
+}
+
+/// The patch of a version of WASI 0.2; none for drafts and other lines.
+fn patch(version: Option<&str>) -> Option<u32> {
+    let patch = version?.strip_prefix("0.2.")?;
+    let digits = patch.bytes().all(|byte| byte.is_ascii_digit());
+    patch.parse().ok().filter(|_| digits)
+}
+
+/// Whether the version may have functions that were not there when this host was made.
+fn is_newer(version: Option<&str>) -> bool {
+    patch(version).is_some_and(|patch| patch > PREVIEW2_NEWEST_PATCH)
 }
 
 fn offered(row: &Row) -> Vec<&'static str> {
@@ -98,8 +111,10 @@ impl Grants {
             Satisfier::Linked { .. } => true,
             Satisfier::Grant { grant: "config" } => self.config.is_some(),
             Satisfier::Grant { grant: "store" } => !self.stores.is_empty(),
-            Satisfier::Grant { .. } => false,
-            Satisfier::Version { .. } | Satisfier::Unknown { .. } => false,
+            Satisfier::Grant { .. }
+            | Satisfier::Version { .. }
+            | Satisfier::Functions { .. }
+            | Satisfier::Unknown { .. } => false,
         }
     }
 }
@@ -262,6 +277,13 @@ mod tests {
     fn a_function_that_no_version_here_has_is_a_question_of_version() {
         let satisfier = of("wasi:io/poll@0.2.40", &["poll", "poll-forever"]);
         assert!(matches!(satisfier, Satisfier::Version { .. }), "D3");
+        let satisfier = of("wasi:io/poll@0.2.12", &["poll", "poll-forever"]);
+        let missing = vec!["poll-forever".to_owned()];
+        assert_eq!(
+            satisfier,
+            Satisfier::Functions { missing },
+            "U3: no newer tools, a wrong name"
+        );
     }
 
     #[test]
@@ -341,6 +363,7 @@ mod tests {
             );
         }
         let swaps = of("wasi:keyvalue/atomics@0.2.0-draft", &["increment", "swap"]);
-        assert!(matches!(swaps, Satisfier::Version { .. }), "D3");
+        let missing = vec!["swap".to_owned()];
+        assert_eq!(swaps, Satisfier::Functions { missing }, "U3: of this draft");
     }
 }

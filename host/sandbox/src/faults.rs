@@ -178,6 +178,8 @@ enum Meaning {
     Count(LimitName),
     /// A handle was misused.
     Handle(&'static str),
+    /// A text between two components is none in the encoding it came in (X6).
+    Text,
 }
 
 /// Limits and handle errors that the engine tells in words only: a part of the text and
@@ -209,6 +211,8 @@ const TEXTS: &[(&str, Meaning)] = &[
         "borrow handles still remain",
         Meaning::Handle("the component kept a borrowed handle beyond its call"),
     ),
+    ("invalid utf8 encoding", Meaning::Text),
+    ("invalid utf16 encoding", Meaning::Text),
 ];
 
 fn by_text(error: &Error, call: &Circumstances<'_>) -> Option<Refusal> {
@@ -217,6 +221,10 @@ fn by_text(error: &Error, call: &Circumstances<'_>) -> Option<Refusal> {
     match row.map(|(_, meaning)| meaning) {
         Some(Meaning::Count(name)) => Some(call.one_too_many(*name)),
         Some(Meaning::Handle(message)) => Some(fault("bad_handle", *message)),
+        Some(Meaning::Text) => Some(fault(
+            "string_conversion",
+            "one part of the component gave another a text that is not valid in its encoding",
+        )),
         // A memory or table that is too large from the start is refused in words, too.
         None => call.refused_growth.map(Refusal::from),
     }
@@ -298,11 +306,35 @@ mod tests {
     /// The engine's own words for what goes wrong when `function` of the hostile guest
     /// runs with one of every countable thing less than it needs.
     async fn words(name: &str, function: &str, argument: u32, limit: (LimitName, u64)) -> String {
+        let bytes = bindery_artefacts::wat(&format!("hostile/{name}")).unwrap();
+        words_of(&bytes, function, argument, limit).await
+    }
+
+    /// The same for two components in one, the giver's texts in `encoding`.
+    async fn words_between(encoding: &str, raw: u32) -> String {
+        let path = "guests/hostile/composed/strings.wat";
+        let text = std::fs::read_to_string(bindery_artefacts::repository().join(path)).unwrap();
+        let text = text
+            .replace("REALLOC", "(local.get $at)")
+            .replace(
+                "string-encoding=FROM",
+                &format!("string-encoding={encoding}"),
+            )
+            .replace("string-encoding=TO", "string-encoding=utf8");
+        let bytes = wat::parse_str(text).unwrap();
+        words_of(&bytes, "give", raw, (LimitName::Output, 1)).await
+    }
+
+    async fn words_of(
+        bytes: &[u8],
+        function: &str,
+        argument: u32,
+        limit: (LimitName, u64),
+    ) -> String {
         let budget = Budget::default().with(limit.0, limit.1).unwrap();
         let (engine, _report) = pool::build(&Budget::default(), None).unwrap();
-        let bytes = bindery_artefacts::wat(&format!("hostile/{name}")).unwrap();
-        let imports = crate::inspect::inspect(&bytes, &budget).unwrap().imports;
-        let component = Component::from_binary(&engine, &bytes).unwrap();
+        let imports = crate::inspect::inspect(bytes, &budget).unwrap().imports;
+        let component = Component::from_binary(&engine, bytes).unwrap();
         let mut linker = Linker::new(&engine);
         bindery_grants::link(&mut linker, &imports).unwrap();
         let grants = CallGrants::new(Grants::default(), &budget).unwrap();
@@ -320,6 +352,13 @@ mod tests {
         argument: u32,
     ) -> wasmtime::Result<()> {
         let instance = linker.instantiate_async(&mut *store, component).await?;
+        if let Ok(give) = instance.get_typed_func::<(u32, u32, u32), (u32,)>(&mut *store, function)
+        {
+            return give
+                .call_async(&mut *store, (argument, 16, 2))
+                .await
+                .map(drop);
+        }
         match instance.get_typed_func::<(u32,), ()>(&mut *store, function) {
             Ok(function) => function.call_async(&mut *store, (argument,)).await,
             Err(_) => {
@@ -341,6 +380,8 @@ mod tests {
             words("handles/guess", "drop", 9, none).await,
             words("handles/guess", "drop-as-other", 0, none).await,
             words("handles/keep-borrow", "go", 0, none).await,
+            words_between("utf8", 0xfeff).await,
+            words_between("utf16", 0xd800).await,
         ];
         assert_eq!(provoked.len(), TEXTS.len(), "H38");
         for (text, (part, _)) in provoked.iter().zip(TEXTS) {

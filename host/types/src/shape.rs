@@ -121,6 +121,11 @@ pub enum Satisfier {
         /// Versions this host has.
         offered: Vec<&'static str>,
     },
+    /// The interface is known in this version, some of the functions named are not.
+    Functions {
+        /// Functions that this host's interface does not have, sorted.
+        missing: Vec<String>,
+    },
     /// Nothing here has this name.
     Unknown {
         /// A known name that is spelled almost like it.
@@ -137,6 +142,14 @@ pub enum ResolveError {
         /// the name given
         asked: String,
         /// full names of all exports
+        exported: Vec<String>,
+    },
+    /// The component exports it, in other versions.
+    #[error("`{asked}` is not exported in this version; there is {}", .exported.join(" and "))]
+    Version {
+        /// the name given
+        asked: String,
+        /// full names of the same function in the versions there are
         exported: Vec<String>,
     },
     /// Several answer to it.
@@ -165,7 +178,7 @@ impl From<ResolveError> for Refusal {
     fn from(error: ResolveError) -> Self {
         let message = error.to_string();
         match error {
-            ResolveError::Unknown { exported, .. } => {
+            ResolveError::Unknown { exported, .. } | ResolveError::Version { exported, .. } => {
                 Refusal::new(ErrorType::ArgumentsInvalid, message).with("exported", exported)
             }
             ResolveError::Ambiguous { candidates, .. } => {
@@ -176,6 +189,33 @@ impl From<ResolveError> for Refusal {
 }
 
 impl Shape {
+    /// Case D3: a version that is named is meant; what there is instead is said.
+    fn no_such(&self, asked: &str) -> ResolveError {
+        let asked = asked.to_owned();
+        let full = |functions: &mut dyn Iterator<Item = &Function>| -> Vec<String> {
+            functions.map(|f| f.name.to_string()).collect()
+        };
+        let other_versions = full(&mut self.functions.iter().filter(|f| {
+            let name = &f.name;
+            name.interface().is_some_and(|interface| {
+                let place = asked.strip_suffix(name.function());
+                let place = place.and_then(|place| place.strip_suffix('#'));
+                let path = place.and_then(|place| place.split_once('@'));
+                path.is_some_and(|(path, _)| path == interface.path())
+            })
+        }));
+        match other_versions.is_empty() {
+            true => ResolveError::Unknown {
+                exported: full(&mut self.functions.iter()),
+                asked,
+            },
+            false => ResolveError::Version {
+                exported: other_versions,
+                asked,
+            },
+        }
+    }
+
     /// The function that `asked` names: its full name, or a short one that only it
     /// answers to.
     ///
@@ -189,10 +229,7 @@ impl Shape {
         let mut fitting = self.functions.iter().filter(|f| f.name.answers_to(asked));
         match (fitting.next(), fitting.next()) {
             (Some(only), None) => Ok(only),
-            (None, _) => Err(ResolveError::Unknown {
-                asked: asked.to_owned(),
-                exported: self.functions.iter().map(|f| f.name.to_string()).collect(),
-            }),
+            (None, _) => Err(self.no_such(asked)),
             (Some(_), Some(_)) => Err(ResolveError::Ambiguous {
                 asked: asked.to_owned(),
                 candidates: self

@@ -7,6 +7,7 @@
     reason = "a task talks to the person who started it"
 )]
 
+mod cases;
 mod demo;
 mod guests;
 mod lint;
@@ -28,6 +29,9 @@ usage: cargo xtask TASK
   guests [ROUTE]       gets the guests' toolchain and builds every guest; ROUTE is one of
                        present, rustup, debian (default: the first that works)
   lint                 formatting, clippy, documentation: warnings are errors
+  cases [ID…] [-o json]
+                       which test answers which case, attack, rule or requirement, and
+                       what is required and answered by none
 ";
 
 fn main() -> ExitCode {
@@ -53,6 +57,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["guests"] => guests::guests(None),
         ["guests", route] => guests::guests(Some(route)),
         ["lint"] => lint::lint(),
+        ["cases", words @ ..] => cases::cases(words),
         [task, ..] => bail!("no task `{task}` with these arguments\n\n{HELP}"),
     }
 }

@@ -32,10 +32,10 @@ use super::target::Target;
 use super::tls;
 use super::wire::Wire;
 
-/// Largest head of a response.
-pub(super) const RESPONSE_HEAD_BYTES_MAX: usize = 32 << 10;
-/// Most fields in the head of a response.
-const RESPONSE_FIELDS_MAX: usize = 256;
+/// What a head may have beside its names and values: the first line, line ends.
+const HEAD_FRAME_BYTES: usize = 8 << 10;
+/// Bytes of the shortest field on the wire: `a:`, line end.
+const FIELD_BYTES_MIN: usize = 4;
 /// Addresses of one name that are tried.
 const ADDRESSES_TRIED_MAX: usize = 4;
 
@@ -185,9 +185,13 @@ impl Exchange {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let message = self.origin_form(message)?;
+        // Read with room for the frame, so that a head that is too large for the reader is
+        // too large for its limit, too; fields are counted when they are read.
+        let head_bytes = self.request.limit(LimitName::HttpHead).or_max_usize();
+        let head_bytes = head_bytes.saturating_add(HEAD_FRAME_BYTES);
         let (mut sender, connection) = http1::Builder::new()
-            .max_headers(RESPONSE_FIELDS_MAX)
-            .max_buf_size(RESPONSE_HEAD_BYTES_MAX)
+            .max_headers(head_bytes / FIELD_BYTES_MIN)
+            .max_buf_size(head_bytes)
             .handshake(TokioIo::new(stream))
             .await
             .map_err(|error| fault::of_protocol(&self.request, &error))?;
@@ -202,6 +206,7 @@ impl Exchange {
             .map_err(|error| self.failed(times, &error))?;
         let (parts, incoming) = response.into_parts();
         check_head(&parts)?;
+        self.check_head_size(&parts.headers)?;
         let body = ResponseBody::new(incoming, self.request, self.slot).timed(
             times.started,
             times.until,
@@ -235,6 +240,24 @@ impl Exchange {
             .insert(CONNECTION, HeaderValue::from_static("close"));
         let body = RequestBody::new(body, Arc::clone(&self.request));
         Ok(http::Request::from_parts(parts, body))
+    }
+
+    /// Case U5, X36: how large a head is and how many fields it has are limits with names.
+    fn check_head_size(&self, fields: &http::HeaderMap) -> Result<(), Error> {
+        let bytes = fields
+            .iter()
+            .map(|(name, value)| name.as_str().len() + value.len());
+        let rows = [
+            (LimitName::HttpHead, bytes.sum()),
+            (LimitName::HttpHeadFields, fields.len()),
+        ];
+        for (name, used) in rows {
+            let used = u64::try_from(used).unwrap_or(u64::MAX);
+            if !self.request.limit(name).allows(used) {
+                return Err(fault::of_limit(self.request.stop(name, used)));
+            }
+        }
+        Ok(())
     }
 
     /// `error`, noting the limit when the request's own time is over.

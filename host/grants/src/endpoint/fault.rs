@@ -10,7 +10,6 @@ use bindery_types::{LimitHit, LimitName};
 use wasmtime_wasi_http::Error;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
-use super::exchange::RESPONSE_HEAD_BYTES_MAX;
 use super::ledger::Request;
 
 /// The error for a limit that stopped a request.
@@ -19,6 +18,10 @@ pub(super) fn of_limit(hit: LimitHit) -> Error {
     match hit.name {
         LimitName::HttpRequestBody => Error::HttpRequestBodySize(Some(limit)),
         LimitName::HttpResponseBody => Error::HttpResponseBodySize(Some(limit)),
+        LimitName::HttpUrl => Error::HttpRequestUriTooLong,
+        LimitName::HttpHead => Error::HttpResponseHeaderSectionSize(u32::try_from(limit).ok()),
+        // WASI knows a head that is too large in bytes only.
+        LimitName::HttpHeadFields => Error::HttpResponseHeaderSectionSize(None),
         LimitName::HttpTime => Error::HttpResponseTimeout,
         LimitName::HttpInFlight => Error::ConnectionLimitReached,
         // WASI has no code for the sum of all traffic; the text names the limit.
@@ -31,7 +34,8 @@ pub(super) fn of_protocol(request: &Request, error: &hyper::Error) -> Error {
     if let Some(hit) = request.stopped() {
         of_limit(hit)
     } else if error.is_parse_too_large() {
-        Error::HttpResponseHeaderSectionSize(u32::try_from(RESPONSE_HEAD_BYTES_MAX).ok())
+        let limit = request.limit(LimitName::HttpHead).or_max();
+        of_limit(request.stop(LimitName::HttpHead, limit.saturating_add(1)))
     } else if error.is_incomplete_message() || ends_early(error) {
         Error::HttpResponseIncomplete
     } else if error.is_parse() || error.is_user() {

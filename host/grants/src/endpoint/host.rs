@@ -7,10 +7,10 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use psl::Psl as _;
+
 use super::address;
 
-/// Labels that must follow `*.`: with fewer, one rule would cover a whole registry.
-const WILDCARD_LABELS_MIN: usize = 2;
 const NAME_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
 
@@ -52,8 +52,10 @@ pub enum HostFault {
     /// `*` anywhere but as the first label.
     #[error("`*` can only be the whole first label of a name")]
     Wildcard,
-    /// `*` or `*.com`.
-    #[error("the pattern covers too much: at least two labels must follow `*.`")]
+    /// `*`, `*.com`, `*.co.uk`, `*.github.io`: below it live hosts of many owners.
+    #[error(
+        "the pattern covers too much: what follows `*.` must be a domain of one owner, not one that a registry or a hosting service gives names under"
+    )]
     TooWide,
     /// An address that is not one host: unspecified, multicast, IPv4 inside IPv6.
     #[error("{0} is not the address of one host")]
@@ -102,9 +104,7 @@ impl HostRule {
             return Err(HostFault::Wildcard);
         }
         match normal_host(parent)? {
-            Host::Name(parent) if parent.split('.').count() >= WILDCARD_LABELS_MIN => {
-                Ok(HostRule::Below(parent))
-            }
+            Host::Name(parent) if has_one_owner(&parent) => Ok(HostRule::Below(parent)),
             Host::Name(_) | Host::Localhost => Err(HostFault::TooWide),
             Host::Address(_) => Err(HostFault::Wildcard),
         }
@@ -125,6 +125,16 @@ impl HostRule {
             (HostRule::Below(_), Host::Localhost | Host::Address(_)) => false,
         }
     }
+}
+
+/// Whether all names below `parent` belong to whoever owns it: neither it nor what is one
+/// label below it is a suffix that names of different owners end in (case C2).
+fn has_one_owner(parent: &str) -> bool {
+    let is_shared = |name: &str| {
+        let suffix = psl::List.suffix(name.as_bytes());
+        suffix.is_none_or(|suffix| suffix.as_bytes().len() == name.len())
+    };
+    parent.contains('.') && !is_shared(parent) && !is_shared(&format!("x.{parent}"))
 }
 
 /// A host as the URL standard reads it: IDNA, numbers of every form.
@@ -307,6 +317,24 @@ mod tests {
             assert!(
                 matches!(HostRule::parse(text), Err(HostFault::NotOneHost(_))),
                 "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_wildcard_below_a_name_of_many_owners_is_refused() {
+        for text in ["*.com", "*.co.uk", "*.github.io", "*.kawasaki.jp", "*.test"] {
+            assert_eq!(HostRule::parse(text), Err(HostFault::TooWide), "C2 {text}");
+        }
+        for text in [
+            "*.example.com",
+            "*.example.co.uk",
+            "*.me.github.io",
+            "*.in.test",
+        ] {
+            assert!(
+                matches!(HostRule::parse(text), Ok(HostRule::Below(_))),
+                "C2 {text}"
             );
         }
     }

@@ -19,11 +19,9 @@ use super::fault;
 use super::grant::EndpointGrant;
 use super::ledger::{EndpointReport, Ledger, Request};
 use super::network::{Network, System};
-use super::target::{Target, TargetFault};
+use super::target::Target;
 use crate::Meter;
 
-/// Bound of one `fields` resource, names, values and their bookkeeping (H27).
-const FIELDS_BYTES_MAX: usize = 32 << 10;
 /// Bytes a guest may write to a body at once (H27).
 const CHUNK_BYTES_MAX: usize = 64 << 10;
 
@@ -78,7 +76,7 @@ impl EndpointState {
     /// The state of a call that may use `grants` under `budget`.
     pub fn new(grants: Vec<EndpointGrant>, budget: &Budget) -> Self {
         let mut ctx = WasiHttpCtx::new();
-        ctx.set_field_size_limit(FIELDS_BYTES_MAX);
+        ctx.set_field_size_limit(budget.get(LimitName::HttpFields).or_max_usize());
         Self {
             ctx,
             sender: Sender {
@@ -89,6 +87,11 @@ impl EndpointState {
             },
             noted: Vec::new(),
         }
+    }
+
+    /// The limit `name` of the call.
+    pub(super) fn limit(&self, name: LimitName) -> bindery_types::Limit {
+        self.sender.ledger.limit(name)
     }
 
     /// A request is handed over next; its effect is noted as `resource`.
@@ -132,28 +135,24 @@ impl Sender {
         options: Option<RequestOptions>,
     ) -> Result<Exchange, Error> {
         let method = message.method().as_str();
+        let stopped = |hit| {
+            request.withhold();
+            fault::of_limit(hit)
+        };
+        check_url(request, message.uri()).map_err(stopped)?;
         let target = Target::read(method, message.uri()).map_err(|fault| {
             request.refuse(Denial {
                 asked: format!("{method} of a malformed address"),
                 rule: fault.to_string(),
                 allow: None,
             });
-            match fault {
-                TargetFault::TooLong => Error::HttpRequestUriTooLong,
-                TargetFault::Scheme | TargetFault::Host(_) | TargetFault::Path(_) => {
-                    Error::HttpRequestUriInvalid
-                }
-            }
+            Error::HttpRequestUriInvalid
         })?;
         let grant = decide(&self.grants, &target).map_err(|denial| {
             request.refuse(denial);
             Error::HttpRequestDenied
         })?;
         let network = grant.network().unwrap_or(&self.network);
-        let stopped = |hit| {
-            request.withhold();
-            fault::of_limit(hit)
-        };
         check_declared_size(request, message).map_err(stopped)?;
         Ok(Exchange {
             network: Arc::clone(network),
@@ -162,6 +161,16 @@ impl Sender {
             options: options.unwrap_or_default(),
             target,
         })
+    }
+}
+
+/// Servers and logs between us and them cut an address anywhere beyond their own limits.
+fn check_url(request: &Request, uri: &http::Uri) -> Result<(), bindery_types::LimitHit> {
+    let sent = uri.path_and_query().map_or(0, |both| both.as_str().len());
+    let bytes = u64::try_from(sent).unwrap_or(u64::MAX);
+    match request.limit(LimitName::HttpUrl).allows(bytes) {
+        true => Ok(()),
+        false => Err(request.stop(LimitName::HttpUrl, bytes)),
     }
 }
 

@@ -7,9 +7,6 @@ use super::grant::Scheme;
 use super::host::{Host, HostFault, split_authority};
 use super::path::{self, PathFault};
 
-/// Longest path with query: what common servers take.
-const PATH_AND_QUERY_BYTES_MAX: usize = 8 << 10;
-
 /// A request as policy sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
@@ -31,8 +28,6 @@ pub(super) enum TargetFault {
     Host(#[from] HostFault),
     #[error(transparent)]
     Path(#[from] PathFault),
-    #[error("path and query are longer than {PATH_AND_QUERY_BYTES_MAX} bytes")]
-    TooLong,
 }
 
 impl Target {
@@ -44,9 +39,6 @@ impl Target {
         let (host, port) = split_authority(authority)?;
         let host = Host::parse(host)?;
         let sent = uri.path_and_query().map_or("/", |both| both.as_str());
-        if sent.len() > PATH_AND_QUERY_BYTES_MAX {
-            return Err(TargetFault::TooLong);
-        }
         if !sent.bytes().all(|c| c.is_ascii_graphic()) {
             return Err(PathFault::Character.into());
         }
@@ -91,20 +83,6 @@ mod tests {
         assert_eq!(
             Target::read("GET", &uri).unwrap().origin(),
             "http://[::1]:8080"
-        );
-    }
-
-    #[test]
-    fn a_target_of_overlong_path_is_refused() {
-        let long = |bytes: usize| -> http::Uri {
-            format!("http://a.test/{}", "x".repeat(bytes - 1))
-                .parse()
-                .unwrap()
-        };
-        assert!(Target::read("GET", &long(PATH_AND_QUERY_BYTES_MAX)).is_ok());
-        assert_eq!(
-            Target::read("GET", &long(PATH_AND_QUERY_BYTES_MAX + 1)),
-            Err(TargetFault::TooLong)
         );
     }
 }

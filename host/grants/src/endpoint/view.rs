@@ -5,7 +5,7 @@
 //! charged where their streams are read and written. Every request asked is one effect,
 //! whatever became of it.
 
-use bindery_types::LimitHit;
+use bindery_types::{LimitHit, LimitName};
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream};
@@ -16,7 +16,7 @@ use wasmtime_wasi_http::p2::types::{
     HostOutgoingResponse, HostResponseOutparam,
 };
 use wasmtime_wasi_http::p2::{HeaderError, HeaderResult, HttpError, HttpResult};
-use wasmtime_wasi_http::{Error, FieldMap, WasiHttpCtxView};
+use wasmtime_wasi_http::{Error, FieldMap, FieldMapError, WasiHttpCtxView};
 
 use super::fault;
 use super::grant::Scheme;
@@ -70,6 +70,26 @@ impl EndpointView<'_> {
             hooks: &mut self.state.sender,
             table: self.table,
             ctx: &mut self.state.ctx,
+        }
+    }
+
+    /// Case U5: a list of fields that is too large ends the call by the name of its limit,
+    /// which the engine tells without a name.
+    fn too_large(&self, error: HeaderError) -> HeaderError {
+        let error = match error.downcast() {
+            Ok(told) => return told.into(),
+            Err(error) => error,
+        };
+        match error.downcast_ref::<FieldMapError>() {
+            Some(FieldMapError::TotalSizeTooBig | FieldMapError::TooManyFields) => {
+                let limit = self.state.limit(LimitName::HttpFields);
+                HeaderError::trap(LimitHit {
+                    name: LimitName::HttpFields,
+                    limit,
+                    used: limit.or_max().saturating_add(1),
+                })
+            }
+            _ => HeaderError::trap(error),
         }
     }
 
@@ -189,7 +209,8 @@ impl types::HostFields for EndpointView<'_> {
             .map(|(name, value)| name.len() + value.len())
             .sum();
         self.enter_with(bytes).map_err(HeaderError::trap)?;
-        self.http().from_list(entries)
+        let made = self.http().from_list(entries);
+        made.map_err(|error| self.too_large(error))
     }
 
     fn drop(&mut self, fields: Resource<FieldMap>) -> wasmtime::Result<()> {
@@ -216,7 +237,8 @@ impl types::HostFields for EndpointView<'_> {
     ) -> HeaderResult<()> {
         let bytes = values.iter().map(Vec::len).sum();
         self.enter_with(bytes).map_err(HeaderError::trap)?;
-        self.http().set(fields, name, values)
+        let set = self.http().set(fields, name, values);
+        set.map_err(|error| self.too_large(error))
     }
 
     fn delete(&mut self, fields: Resource<FieldMap>, name: String) -> HeaderResult<()> {
@@ -231,7 +253,8 @@ impl types::HostFields for EndpointView<'_> {
         value: Vec<u8>,
     ) -> HeaderResult<()> {
         self.enter_with(value.len()).map_err(HeaderError::trap)?;
-        self.http().append(fields, name, value)
+        let appended = self.http().append(fields, name, value);
+        appended.map_err(|error| self.too_large(error))
     }
 
     fn entries(&mut self, fields: Resource<FieldMap>) -> wasmtime::Result<Vec<(String, Vec<u8>)>> {

@@ -68,6 +68,11 @@ fn import(import: &Import) -> Value {
             "cause": "version",
             "offered": offered,
         }),
+        Satisfier::Functions { missing } => json!({
+            "satisfied_by": "nothing",
+            "cause": "functions",
+            "missing": missing,
+        }),
         Satisfier::Unknown { nearest } => json!({
             "satisfied_by": "nothing",
             "cause": "unknown",

@@ -33,6 +33,7 @@ pub(super) fn flag(grant: &str) -> Option<&'static str> {
 struct Groups {
     not_granted: Vec<Value>,
     version: Vec<Value>,
+    functions: Vec<Value>,
     unknown: Vec<Value>,
     /// One clause an import, for the sentence.
     clauses: Vec<String>,
@@ -75,6 +76,20 @@ impl Groups {
                     "who": "author",
                 }));
             }
+            Satisfier::Functions { missing } => {
+                let named = missing.iter().map(|name| format!("`{name}`"));
+                let named: Vec<String> = named.collect();
+                self.clauses.push(format!(
+                    "`{name}` is known to this host without {}",
+                    named.join(", ")
+                ));
+                self.functions.push(json!({
+                    "name": name,
+                    "functions": import.functions,
+                    "missing": missing,
+                    "who": "author",
+                }));
+            }
             Satisfier::Unknown { nearest } => {
                 let hint = nearest
                     .as_ref()
@@ -97,7 +112,8 @@ impl Groups {
         if count == 0 {
             return None;
         }
-        let kind = match self.version.is_empty() && self.unknown.is_empty() {
+        let lacking = [&self.version, &self.functions, &self.unknown];
+        let kind = match lacking.iter().all(|group| group.is_empty()) {
             true => ErrorType::PermissionDenied,
             false => ErrorType::DependencyMissing,
         };
@@ -113,6 +129,7 @@ impl Groups {
                 json!({
                     "not_granted": self.not_granted,
                     "version": self.version,
+                    "functions": self.functions,
                     "unknown": self.unknown,
                 }),
             );

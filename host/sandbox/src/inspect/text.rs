@@ -107,6 +107,12 @@ fn satisfied(import: &Import) -> String {
         Satisfier::Version { offered } => {
             format!("refused: this host has {}", offered.join(", "))
         }
+        Satisfier::Functions { missing } => {
+            format!(
+                "refused: known here without {}",
+                printable(&missing.join(", "))
+            )
+        }
         Satisfier::Unknown { nearest: None } => "refused: unknown here".to_owned(),
         Satisfier::Unknown {
             nearest: Some(nearest),
