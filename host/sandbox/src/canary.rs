@@ -85,6 +85,7 @@ async fn first_leak(reset: Reset, isolation: Isolation) -> Option<usize> {
     None
 }
 
+/// I24: in this way of resetting a slot.
 #[tokio::test]
 async fn no_instance_sees_an_earlier_one_when_pages_are_given_back() {
     assert_eq!(
@@ -94,6 +95,7 @@ async fn no_instance_sees_an_earlier_one_when_pages_are_given_back() {
     );
 }
 
+/// I24: and in that one.
 #[tokio::test]
 async fn no_instance_sees_an_earlier_one_when_dirty_pages_are_rewritten() {
     assert_eq!(

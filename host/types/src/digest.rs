@@ -98,6 +98,7 @@ impl<'de> Deserialize<'de> for Digest {
 mod tests {
     use super::*;
 
+    /// anybody can compute it.
     #[test]
     fn a_digest_is_what_sha256sum_prints_and_reads_back() {
         let digest = Digest::of(b"");

@@ -2,6 +2,8 @@
 //! and the property tests of directory grants hold the pen.
 
 mod convert;
+mod deep;
+mod many;
 mod operate;
 mod stream;
 
@@ -25,5 +27,9 @@ impl Guest for Driver {
             .into_iter()
             .map(|operation| slots.operate(operation))
             .collect()
+    }
+
+    fn drive_deep(levels: u32, operations: Vec<Operation>) -> Vec<Result<Answer, String>> {
+        deep::at_the_bottom(levels, operations)
     }
 }

@@ -5,6 +5,7 @@ use wasip2::filesystem::types::{Descriptor, ErrorCode};
 
 use crate::bindings::exports::hostile::fs_driver::driver::{Answer, OpenAt, Operation, SetTimesAt};
 use crate::convert;
+use crate::many;
 use crate::stream;
 
 /// The open descriptors of one `drive`. A closed slot keeps its number.
@@ -108,6 +109,9 @@ impl Slots {
             Operation::ReadDirectory(listing) => {
                 self.read_directory(listing.slot, listing.entries_max)
             }
+            Operation::CountEntries(slot) => many::count(self.get(slot)?),
+            Operation::CreateMany(files) => many::create(self.get(files.slot)?, &files),
+            Operation::OpenMany(files) => many::open(self.get(files.slot)?, &files),
             Operation::SetSize(size) => done(self.get(size.slot)?.set_size(size.size)),
             Operation::Sync(slot) => done(self.get(slot)?.sync()),
             Operation::SyncData(slot) => done(self.get(slot)?.sync_data()),

@@ -9,12 +9,13 @@ mod bindings {
     export!(Driver);
 }
 
-use bindings::exports::hostile::http_driver::driver::{Answer, Field, Guest, Order};
+use bindings::exports::hostile::http_driver::driver::{Answer, Field, Guest, Order, Wait};
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{
     Fields, FutureIncomingResponse, IncomingResponse, Method, OutgoingBody, OutgoingRequest,
     RequestOptions, Scheme, http_error_code,
 };
+use wasip2::io::poll::{Pollable, poll};
 use wasip2::io::streams::StreamError;
 
 struct Driver;
@@ -44,12 +45,50 @@ impl Guest for Driver {
             .collect()
     }
 
+    fn poll(order: Order, what: Wait) -> Result<Vec<u32>, String> {
+        let future = start(&order)?;
+        let input = wasip2::cli::stdin::get_stdin();
+        let at_input = input.subscribe();
+        let beside = what.contains(Wait::STANDARD_INPUT).then_some(&at_input);
+        if !what.contains(Wait::BODY) {
+            return Ok(ready(&future.subscribe(), beside));
+        }
+        let response = wait(&future)?;
+        let body = response.consume().map_err(|()| "taken twice")?;
+        let stream = body.stream().map_err(|()| "taken twice")?;
+        Ok(ready(&stream.subscribe(), beside))
+    }
+
+    fn hoard_fields(fields: u32, bytes: u32) -> Result<u32, String> {
+        let list = Fields::new();
+        let value = vec![b'x'; bytes as usize];
+        for number in 0..fields {
+            let appended = list.append(&format!("f{number}"), &value);
+            appended.map_err(|error| format!("{error} after {number}"))?;
+        }
+        Ok(fields)
+    }
+
+    fn drop_parent() {
+        let request = OutgoingRequest::new(Fields::new());
+        if let Ok(body) = request.body() {
+            let _stream = body.write();
+            drop(body);
+        }
+    }
+
     fn abandon(order: Order) {
         let _started = start(&order);
         loop {
             std::hint::spin_loop();
         }
     }
+}
+
+/// Waits for either; which of the two were ready.
+fn ready(first: &Pollable, second: Option<&Pollable>) -> Vec<u32> {
+    let list: Vec<&Pollable> = std::iter::once(first).chain(second).collect();
+    poll(&list)
 }
 
 fn start(order: &Order) -> Result<FutureIncomingResponse, String> {

@@ -7,8 +7,10 @@
     reason = "a helper of tests fails as a test does; only the functions marked as tests are exempt by themselves"
 )]
 
+mod cases;
 mod closed_set;
 mod grants;
 mod help;
 mod process;
+mod seen;
 mod usage;

@@ -112,6 +112,7 @@ fn bad(what: &'static str) -> io::Error {
 mod tests {
     use super::*;
 
+    /// I9, H15: what is compiled is what was hashed.
     #[test]
     fn a_frame_reads_back_and_any_flipped_or_missing_byte_is_an_error() {
         for (kind, _) in Kind::ALL {

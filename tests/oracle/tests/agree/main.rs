@@ -51,6 +51,7 @@ fn search(cases: u32, doctor: &Doctor) -> Result<(), TestError<Subject>> {
     })
 }
 
+/// I41: what the schema says is what a call enforces.
 #[test]
 fn the_validator_accepts_exactly_what_the_reader_accepts() {
     let cases = std::env::var("BINDERY_ORACLE_CASES")

@@ -76,6 +76,7 @@ async fn others_go_on_beside(spinners: usize) {
     assert_eq!(sandbox.running(), 0);
 }
 
+/// B2, R-015, R-023: the timer, another call, and the end of the spinner.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn one_spinner_stops_nobody_on_one_worker() {
     others_go_on_beside(1).await;
@@ -262,6 +263,7 @@ fn footprint() -> (usize, usize, u64) {
 /// Set where the test has a process of its own and may judge its footprint.
 const ALONE: &str = "BINDERY_TEST_ALONE";
 
+/// B9, H44, I36: five hundred at once, then ten thousand.
 #[test]
 fn more_callers_than_instances_leave_nothing_behind() {
     // A process of its own: what other tests open and start is no leak of ours.

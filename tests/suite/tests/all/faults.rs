@@ -13,6 +13,7 @@ use crate::rig::{
     assert_limit, budget, call, fault_cause, hostile, receipt, refusal, sandbox, value,
 };
 
+/// a structured result, and the host goes on.
 #[tokio::test]
 async fn every_trap_has_a_cause_of_its_own_and_the_next_call_works() {
     let sandbox = sandbox();
@@ -148,6 +149,7 @@ async fn nothing_kept_in_a_global_is_seen_by_the_next_call() {
     }
 }
 
+/// H30: a command that exits with success has succeeded.
 #[tokio::test]
 async fn exit_ends_a_command_with_its_code() {
     let sandbox = sandbox();

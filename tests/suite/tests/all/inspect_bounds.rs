@@ -137,6 +137,7 @@ fn components_inside_components_are_bounded() {
     );
 }
 
+/// X16, B8: the compiler never sees it.
 #[test]
 fn one_enormous_function_is_refused_before_it_is_compiled() {
     let body = |bytes: usize| {
@@ -149,6 +150,7 @@ fn one_enormous_function_is_refused_before_it_is_compiled() {
     check_bound(&body(2_000_000).unwrap_err(), "bytes of one function body");
 }
 
+/// X16: both make register allocation slow.
 #[test]
 fn locals_and_nested_blocks_of_a_function_are_bounded() {
     let locals = |count: usize| {
@@ -192,6 +194,7 @@ fn ten_thousand_functions_fit_and_a_hundred_thousand_more_do_not() {
     check_bound(&exported(10_001).unwrap_err(), "exported functions");
 }
 
+/// H16, R-016: what no call may have is no start of one.
 #[test]
 fn memories_and_tables_larger_than_a_slot_are_refused() {
     of_text("(component (core module (memory 16384)))").unwrap();

@@ -117,6 +117,7 @@ fn patch_versions_of_wasi_fit_and_drafts_and_later_lines_say_what_is_offered() {
     );
 }
 
+/// H13: read from the binary, nested instances too.
 #[test]
 fn functions_are_those_the_binary_names_instances_inside_instances_too() {
     let shape = of_text(
@@ -130,6 +131,7 @@ fn functions_are_those_the_binary_names_instances_inside_instances_too() {
     );
 }
 
+/// H13, X30: a component inside imports nothing by itself.
 #[test]
 fn an_import_of_a_component_inside_has_to_come_from_outside() {
     let shape = of_text(

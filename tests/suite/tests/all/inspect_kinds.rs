@@ -29,6 +29,7 @@ fn check(bytes: &[u8], kind: &str) {
     assert!(message.contains(';') || message.contains(": "), "{message}");
 }
 
+/// D2, H14, H34, R-026: by its kind, in one sentence, with the next step.
 #[test]
 fn files_that_are_no_webassembly_are_told_by_their_kind() {
     check(b"", "empty");
@@ -47,6 +48,7 @@ fn files_that_are_no_webassembly_are_told_by_their_kind() {
     check(&std::fs::read("/proc/self/exe").unwrap()[..4096], "elf");
 }
 
+/// D2, H14, H34, R-026: by its kind, in one sentence, with the next step.
 #[test]
 fn webassembly_that_is_no_component_is_told_by_its_kind() {
     check(&wat::parse_str("(module (func))").unwrap(), "core_module");
@@ -110,6 +112,7 @@ fn bytes_behind_a_component_are_told_from_a_cut() {
     }
 }
 
+/// D2: a pipe is never opened for reading.
 #[test]
 fn a_pipe_or_a_directory_is_refused_without_waiting() {
     let folder = tempfile::tempdir().unwrap();

@@ -49,6 +49,7 @@ proptest! {
         look(&bytes);
     }
 
+    /// I35, R-018: no byte ends the process.
     #[test]
     fn a_component_with_parts_cut_out_or_doubled_ends_in_a_shape_or_a_refusal(
         from in any::<prop::sample::Index>(),

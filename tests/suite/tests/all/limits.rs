@@ -53,6 +53,7 @@ async fn check(component: &str, function: &str, arguments: &str, name: LimitName
 
 const PAGE: u64 = 64 << 10;
 
+/// R-014, I22, I32: exact, and equal for equal calls.
 #[tokio::test]
 async fn fuel_is_exact_and_the_same_for_the_same_call() {
     let sandbox = sandbox();
@@ -82,6 +83,7 @@ async fn a_limit_of_no_fuel_allows_no_guest_code() {
     assert_limit(&run, LimitName::Fuel, 0);
 }
 
+/// X1, R-014, R-015: either ends it, and the receipt says which.
 #[tokio::test]
 async fn an_endless_loop_ends_by_fuel_or_by_its_deadline() {
     let sandbox = sandbox();
@@ -115,6 +117,7 @@ async fn an_endless_loop_ends_by_fuel_or_by_its_deadline() {
     assert_eq!(receipt.exit_code, 7);
 }
 
+/// R-016, I22: a page more than the limit is not there.
 #[tokio::test]
 async fn memory_stops_at_exactly_its_limit() {
     check(
@@ -162,6 +165,7 @@ async fn a_guest_that_copes_with_refused_memory_keeps_its_value_and_the_receipt_
     assert_eq!(receipt(&run).limits_hit, [""; 0]);
 }
 
+/// X3, H5: growth that is refused costs fuel, too.
 #[tokio::test]
 async fn growing_memory_costs_fuel_by_the_page_and_a_growing_loop_ends() {
     let sandbox = sandbox();
@@ -220,6 +224,7 @@ async fn instances_memories_and_tables_stop_at_exactly_their_number() {
     }
 }
 
+/// X4, H18: a million made and dropped are none held.
 #[tokio::test]
 async fn handles_stop_at_exactly_their_number_and_dropping_gives_them_back() {
     check(
@@ -288,6 +293,7 @@ async fn host_calls_cost_fuel_and_their_fuel_is_exact_too() {
     .await;
 }
 
+/// H17, B5: by the name of its limit.
 #[tokio::test]
 async fn bytes_copied_out_in_one_host_call_stop_at_exactly_their_limit() {
     check(
@@ -311,6 +317,7 @@ async fn bytes_copied_out_in_one_host_call_stop_at_exactly_their_limit() {
     assert_limit(&run, LimitName::Lift, 1 << 20);
 }
 
+/// H17, R-017: bounded before the text is built.
 #[tokio::test]
 async fn output_stops_at_exactly_its_limit() {
     // 100 letters and two quotes.

@@ -8,6 +8,7 @@
 )]
 
 mod ambient;
+mod cases;
 mod compile;
 mod concurrency;
 mod faults;
@@ -15,6 +16,11 @@ mod files;
 mod grep;
 mod grep_tools;
 mod guests;
+mod hostile;
+mod hostile_files;
+mod hostile_loads;
+mod hostile_values;
+mod hostile_waits;
 mod http_json;
 mod http_limits;
 mod http_oracle;

@@ -26,6 +26,7 @@ impl Write for Page {
     }
 }
 
+/// what runs is a component, named by its digest.
 #[tokio::test]
 async fn spans_of_inspect_compile_and_run_hold_ids_and_figures_only() {
     let page = Page::default();

@@ -344,6 +344,7 @@ fn a_result_is_unwrapped_and_its_side_told() {
     }
 }
 
+/// H36: a value is walked to a bounded depth, whatever its type says.
 #[test]
 fn b7_a_type_nested_deeper_than_inspect_allows_is_refused_by_the_walk_too() {
     let nested = |levels| (0..levels).fold(Kind::U8, |kind, _| Kind::Tuple(vec![kind]));
