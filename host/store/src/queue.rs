@@ -7,6 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bindery_ledger::{Entry, JournalError, Kept, Record, State};
+use bindery_types::Moment;
 
 /// Records that may wait; more are `busy` (H44).
 pub(crate) const WAITING_MAX: usize = 65_536;
@@ -14,6 +15,9 @@ pub(crate) const WAITING_MAX: usize = 65_536;
 const LAZY_MAX: usize = 1_024;
 /// … or when the first of them has waited so long.
 const LAZY: Duration = Duration::from_millis(100);
+
+/// Records between two checkpoints of the state.
+const CHECKPOINT_EVERY: u64 = 20_000;
 
 /// The state as accepted, and what of it is not written yet.
 pub(crate) struct Queue {
@@ -45,8 +49,11 @@ struct Durable {
 pub(crate) struct Batch {
     pub(crate) records: Vec<Record>,
     pub(crate) kept: Vec<Kept>,
-    /// The state that the batch ends in.
-    pub(crate) state: State,
+    /// The latest moment that was seen.
+    pub(crate) now: Moment,
+    /// The state that the batch ends in, when a checkpoint of it is due. While somebody
+    /// holds it, whatever changes is copied first: so not longer, and not oftener.
+    pub(crate) checkpoint: Option<State>,
     /// Nothing will come after it.
     pub(crate) last: bool,
 }
@@ -141,8 +148,9 @@ impl Queue {
         }
     }
 
-    /// The writer's side: waits for something to write.
-    pub(crate) fn take(&self) -> Batch {
+    /// The writer's side: waits for something to write. A checkpoint is due so many records
+    /// after the last one, and at the end.
+    pub(crate) fn take(&self, last_checkpoint: u64) -> Batch {
         let mut front = self.front();
         let mut since_first = None;
         loop {
@@ -161,10 +169,13 @@ impl Queue {
             };
         }
         front.urgent = false;
+        let since = front.state.sequence().saturating_sub(last_checkpoint);
+        let due = since >= CHECKPOINT_EVERY || (front.closed && since > 0);
         Batch {
             records: std::mem::take(&mut front.records),
             kept: std::mem::take(&mut front.kept),
-            state: front.state.clone(),
+            now: front.state.now(),
+            checkpoint: due.then(|| front.state.clone()),
             last: front.closed,
         }
     }

@@ -17,8 +17,6 @@ use crate::folder::{Key, Owner};
 use crate::mark::Mark;
 use crate::queue::{Batch, Queue};
 
-/// Records between two checkpoints of the state.
-const CHECKPOINT_EVERY: u64 = 20_000;
 /// How long somebody else's lock is waited for before the store is given up (X72).
 const LOCKED_MAX: Duration = Duration::from_secs(60);
 
@@ -37,9 +35,9 @@ impl Writer {
     /// Writes until the queue is closed, or something fails.
     pub(crate) fn run(mut self) {
         loop {
-            let batch = self.queue.take();
+            let batch = self.queue.take(self.checkpoint);
             let last = batch.last;
-            if let Err(error) = self.write(batch) {
+            if let Err(error) = self.write(&batch) {
                 self.queue.poison(&error.to_string());
                 return self.give_up();
             }
@@ -53,16 +51,8 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, batch: Batch) -> Result<(), StoreError> {
-        let Batch {
-            records,
-            kept,
-            state,
-            last,
-        } = batch;
-        let since = state.sequence().saturating_sub(self.checkpoint);
-        let due = since >= CHECKPOINT_EVERY || (last && since > 0);
-        if records.is_empty() && !due {
+    fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        if batch.records.is_empty() && batch.checkpoint.is_none() {
             return Ok(());
         }
         let started = Instant::now();
@@ -78,24 +68,24 @@ impl Writer {
             }
         };
         let mut head = self.head;
-        for record in &records {
+        for record in &batch.records {
             line(&transaction, &mut head, record)?;
         }
-        for result in &kept {
+        for result in &batch.kept {
             keep(&transaction, result).map_err(StoreError::sql("cannot keep a result"))?;
         }
-        if !kept.is_empty() || due {
-            forget(&transaction, state.now()).map_err(StoreError::sql("cannot forget a result"))?;
+        if !batch.kept.is_empty() || batch.checkpoint.is_some() {
+            forget(&transaction, batch.now).map_err(StoreError::sql("cannot forget a result"))?;
         }
-        if due {
-            store(&transaction, &state, head, &self.key)?;
+        if let Some(state) = &batch.checkpoint {
+            store(&transaction, state, head, &self.key)?;
         }
         transaction
             .commit()
             .map_err(StoreError::sql("cannot make records durable"))?;
         self.mark.set(head)?;
         self.head = head;
-        if due {
+        if batch.checkpoint.is_some() {
             self.checkpoint = head.sequence;
         }
         self.queue.done(head.sequence);

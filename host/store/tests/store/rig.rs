@@ -26,8 +26,11 @@ pub(crate) struct Place {
     pub(crate) path: PathBuf,
 }
 
+/// In memory where that is possible: what a killed process had written is there on any file
+/// system, and a sync costs nothing.
 pub(crate) fn place() -> Place {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    let folder = folder.unwrap();
     let path = folder.path().join("store");
     Place {
         _folder: folder,
