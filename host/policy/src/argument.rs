@@ -257,6 +257,15 @@ fn host_fits(wanted: &str, host: &str) -> bool {
 
 /// Whether `path`, with `.` and `..` resolved, is `base` or below it.
 fn is_under(path: &str, base: &str) -> bool {
+    // The usual path has nothing to resolve, and is compared as it is.
+    let plain = path.starts_with('/') && !path.contains("//") && !path.contains("/.");
+    let bare = base.trim_end_matches('/');
+    if plain
+        && let Some(rest) = path.strip_prefix(bare)
+        && !bare.contains("//")
+    {
+        return rest.is_empty() || rest.starts_with('/');
+    }
     let (path, base) = (resolved(path), resolved(base));
     path.len() >= base.len() && path.iter().zip(&base).all(|(a, b)| a == b)
 }

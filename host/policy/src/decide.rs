@@ -50,7 +50,7 @@ use case::Case;
 pub fn decide(policy: &Policy, ask: &Ask<'_>, facts: &Facts<'_>) -> Decision {
     let case = Case::of(policy, ask, facts);
     let mut trace = Trace {
-        lines: [
+        lines: Box::new([
             held::handle(&case),
             held::environment(&case),
             eligible::visibility(&case),
@@ -75,7 +75,7 @@ pub fn decide(policy: &Policy, ask: &Ask<'_>, facts: &Facts<'_>) -> Decision {
             power::budget(&case),
             power::rate(&case),
             yes::approval(&case),
-        ],
+        ]),
     };
     if facts.entry.is_none() {
         // The work above was done on an empty entry, so that an absent capability takes

@@ -235,13 +235,14 @@ impl Line {
 /// All lines, one for each axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    pub(crate) lines: [Line; Axis::ALL.len()],
+    /// On the heap, since decisions are passed on.
+    pub(crate) lines: Box<[Line; Axis::ALL.len()]>,
 }
 
 impl Trace {
     /// The lines with their axes, in the order of evaluation.
     pub fn lines(&self) -> impl Iterator<Item = (Axis, &Line)> {
-        Axis::ALL.iter().copied().zip(&self.lines)
+        Axis::ALL.iter().copied().zip(self.lines.iter())
     }
 
     /// The first axis that blocks.

@@ -13,8 +13,10 @@
 
 mod condition;
 mod expect;
+mod limits;
 mod model;
 mod random;
+mod reach;
 mod translate;
 
 use std::collections::BTreeMap;
