@@ -29,8 +29,8 @@ pub use governance::{
 };
 pub use id::{
     Agent, Archetype, BindingHandle, CallId, CapabilityId, CredentialName, EnvironmentId,
-    EvidenceId, GrantName, IdError, IdempotencyKey, Namespace, Principal, ProposalId, Provider, RunId,
-    SessionId, Tenant, ToolHandle,
+    EvidenceId, GrantName, IdError, IdempotencyKey, Namespace, Principal, ProposalId, Provider,
+    RunId, SessionId, Tenant, ToolHandle,
 };
 pub use moment::Moment;
 pub use name::{FunctionName, InterfaceName, NameError};
