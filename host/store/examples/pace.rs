@@ -8,6 +8,8 @@
     reason = "a program that measures"
 )]
 
+#[path = "../../ledger/tests/ledger/names.rs"]
+mod names;
 #[path = "../../ledger/tests/ledger/world.rs"]
 mod world;
 

@@ -14,5 +14,7 @@ mod capabilities;
 mod chain;
 mod keys;
 mod machine;
+mod model;
+mod names;
 mod views;
 mod world;

@@ -12,6 +12,8 @@ mod drive;
 mod faults;
 mod full;
 mod kills;
+#[path = "../../../ledger/tests/ledger/names.rs"]
+mod names;
 mod opening;
 mod parallel;
 mod rebuild;
