@@ -149,6 +149,15 @@ impl FunctionName {
         &self.function
     }
 
+    /// Whether `text` is the full name; written out nowhere, since every call asks this.
+    pub fn is(&self, text: &str) -> bool {
+        let interface = self.interface.as_ref().map_or("", InterfaceName::as_str);
+        let place = text
+            .strip_suffix(self.function.as_str())
+            .and_then(|rest| rest.strip_suffix('#'));
+        place == Some(interface)
+    }
+
     /// Whether `asked` (`go`, `#go`, `api#go`, `ns:pkg/api#go`, `ns:pkg/api@1.0.0#go`)
     /// can mean this function.
     pub fn answers_to(&self, asked: &str) -> bool {
@@ -220,6 +229,34 @@ mod tests {
             "x/api#go",
         ] {
             assert!(!go.answers_to(asked), "{asked}");
+        }
+    }
+
+    #[test]
+    fn the_full_name_is_what_is_displayed_and_nothing_else_is() {
+        let names = [
+            (Some("ex:thing/api@1.0.0"), "go"),
+            (Some("api"), "go"),
+            (None, "go"),
+            (None, "a#go"),
+        ];
+        let names = names.map(|(interface, function)| {
+            let interface = interface.map(|name| name.parse().unwrap());
+            FunctionName::new(interface, function).unwrap()
+        });
+        let short = [
+            "go",
+            "",
+            "#",
+            "api",
+            "ex:thing/api#go",
+            "thing/api@1.0.0#go",
+        ];
+        let full = names.each_ref().map(ToString::to_string);
+        for name in &names {
+            for text in short.into_iter().chain(full.iter().map(String::as_str)) {
+                assert_eq!(name.is(text), name.to_string() == text, "{name} {text}");
+            }
         }
     }
 

@@ -223,7 +223,7 @@ impl Shape {
     ///
     /// [`ResolveError`] lists the full names.
     pub fn resolve(&self, asked: &str) -> Result<&Function, ResolveError> {
-        if let Some(exact) = self.functions.iter().find(|f| f.name.to_string() == asked) {
+        if let Some(exact) = self.functions.iter().find(|f| f.name.is(asked)) {
             return Ok(exact);
         }
         let mut fitting = self.functions.iter().filter(|f| f.name.answers_to(asked));
