@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -38,6 +39,7 @@ const WRITES_END_WITHIN: Duration = Duration::from_secs(1);
 pub(crate) struct Host<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) permits: &'a Permits,
+    pub(crate) started: &'a AtomicU64,
     pub(crate) ticker: &'a Ticker,
 }
 
@@ -125,6 +127,7 @@ async fn started(host: &Host<'_>, ask: &Ask<'_>, grants: Grants, ready: &Ready<'
     };
     let until = deadline(ask.budget);
     let state = CallState::new(grants, ask.budget, until, ask.cancel.clone());
+    host.started.fetch_add(1, Ordering::Relaxed);
     let mut store = match state.into_store(host.engine, ask.budget) {
         Ok(store) => store,
         Err(error) => return Run::refused(internal(format!("{error:#}"))),

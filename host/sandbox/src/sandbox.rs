@@ -4,6 +4,7 @@
 //! may reach is in the grants of that run; the sandbox itself holds no authority.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bindery_grants::Grants;
 use bindery_types::{Budget, ErrorType, LimitHit, LimitName, Refusal, Run};
@@ -61,6 +62,8 @@ struct Inner {
     loader: Loader,
     engine: Engine,
     permits: Permits,
+    /// Stores made for calls so far.
+    started: AtomicU64,
     budget: Budget,
     report: StartReport,
     ticker: Ticker,
@@ -107,6 +110,7 @@ impl Sandbox {
                 loader: Loader::new(engine.clone(), loader),
                 engine,
                 permits: Permits::new(&budget),
+                started: AtomicU64::new(0),
                 budget,
                 report,
                 ticker,
@@ -132,6 +136,12 @@ impl Sandbox {
     /// Compilations since the start.
     pub fn compiles(&self) -> u64 {
         self.inner.loader.compiles()
+    }
+
+    /// Calls that a store was made for since the start; a call refused before (wrong
+    /// arguments, a missing grant) is not among them.
+    pub fn started(&self) -> u64 {
+        self.inner.started.load(Ordering::Relaxed)
     }
 
     /// Lets no further call in; those that run go on, those that wait are refused.
@@ -220,6 +230,7 @@ impl Sandbox {
         let host = Host {
             engine: &self.inner.engine,
             permits: &self.inner.permits,
+            started: &self.inner.started,
             ticker: &self.inner.ticker,
         };
         let ask = Ask {
