@@ -17,7 +17,8 @@ use crate::toolchain::Toolchain;
 static KNOWN: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
 
 /// The component of a Rust guest by its package name: a folder of `guests/`, of
-/// `guests/hostile/` (there with `rust-` before the name) or of `adapters/`.
+/// `guests/bench/`, of `guests/hostile/` (there with `rust-` before the name) or of
+/// `adapters/`.
 ///
 /// # Errors
 ///
@@ -47,6 +48,7 @@ pub fn rust_guests() -> Result<Vec<String>> {
     let mut names = Vec::new();
     for (parent, prefix) in [
         ("guests", ""),
+        ("guests/bench", ""),
         ("guests/hostile", "rust-"),
         ("adapters", ""),
     ] {
@@ -70,6 +72,7 @@ fn folder(package: &str) -> Result<PathBuf> {
     let root = repository();
     let places = [
         root.join("guests").join(package),
+        root.join("guests/bench").join(package),
         root.join("guests/hostile").join(format!("rust-{package}")),
         root.join("adapters").join(package),
     ];
@@ -77,7 +80,9 @@ fn folder(package: &str) -> Result<PathBuf> {
         .into_iter()
         .find(|place| place.join("Cargo.toml").is_file());
     found.with_context(|| {
-        format!("there is no Rust guest {package} in guests, guests/hostile or adapters")
+        format!(
+            "there is no Rust guest {package} in guests, guests/bench, guests/hostile or adapters"
+        )
     })
 }
 

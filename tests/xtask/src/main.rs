@@ -7,6 +7,7 @@
     reason = "a task talks to the person who started it"
 )]
 
+mod bench;
 mod cases;
 mod demo;
 mod guests;
@@ -28,6 +29,8 @@ usage: cargo xtask TASK
   test                 gets what is missing, builds, passes every test
   guests [ROUTE]       gets the guests' toolchain and builds every guest; ROUTE is one of
                        present, rustup, debian (default: the first that works)
+  bench [ROWS]         builds as shipped, gets the peers, measures, prints one table of ratios;
+                       ROWS is a part of the names of the groups to measure
   lint                 formatting, clippy, documentation: warnings are errors
   cases [ID…] [-o json]
                        which test answers which case, attack, rule or requirement, and
@@ -56,6 +59,8 @@ fn run(arguments: &[String]) -> Result<()> {
         ["test"] => test::test(),
         ["guests"] => guests::guests(None),
         ["guests", route] => guests::guests(Some(route)),
+        ["bench"] => bench::bench(""),
+        ["bench", rows] => bench::bench(rows),
         ["lint"] => lint::lint(),
         ["cases", words @ ..] => cases::cases(words),
         [task, ..] => bail!("no task `{task}` with these arguments\n\n{HELP}"),

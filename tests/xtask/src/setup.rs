@@ -1,8 +1,9 @@
 //! Gets what a fresh machine lacks: the guests' toolchain and the programs that tests use.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use bindery_artefacts::toolchain::{Route, Toolchain};
 
 use crate::step::{run, say};
@@ -43,6 +44,12 @@ pub(crate) fn toolchain(asked: Option<Route>) -> Result<()> {
     Ok(())
 }
 
+/// The wall that the bench puts around a process.
+const BUBBLEWRAP: Program = Program {
+    probe: &["bwrap", "--version"],
+    packages: &["bubblewrap"],
+};
+
 /// Gets the programs; where they cannot be installed their tests say that they are skipped.
 pub(crate) fn programs() -> Result<()> {
     let missing: Vec<&Program> = PROGRAMS
@@ -57,17 +64,43 @@ pub(crate) fn programs() -> Result<()> {
         .flat_map(|program| program.packages)
         .copied()
         .collect();
-    if !is_root() || !is_usable(&["apt-get", "--version"]) {
-        let advice = format!(
-            "install the Debian packages {} or what is like them",
-            packages.join(", ")
-        );
+    if !can_install() {
+        let advice = advice(&packages);
         if std::env::var_os("CI").is_some() {
             bail!("programs are missing: {advice}");
         }
         say(&format!("some tests will be skipped: {advice}"));
         return Ok(());
     }
+    install(&packages)
+}
+
+/// Where bubblewrap is; got when it is missing.
+pub(crate) fn bubblewrap() -> Result<PathBuf> {
+    if !is_usable(BUBBLEWRAP.probe) {
+        if !can_install() {
+            bail!("{}", advice(BUBBLEWRAP.packages));
+        }
+        install(BUBBLEWRAP.packages)?;
+    }
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&places).map(|place| place.join("bwrap"));
+    let found = found.into_iter().find(|path| path.is_file());
+    found.context("bwrap is not in the path")
+}
+
+fn can_install() -> bool {
+    is_root() && is_usable(&["apt-get", "--version"])
+}
+
+fn advice(packages: &[&str]) -> String {
+    format!(
+        "install the Debian packages {} or what is like them",
+        packages.join(", ")
+    )
+}
+
+fn install(packages: &[&str]) -> Result<()> {
     run(Command::new("apt-get").args(["update", "--quiet"]))?;
     let mut install = Command::new("apt-get");
     install.env("DEBIAN_FRONTEND", "noninteractive");

@@ -1,0 +1,45 @@
+//! `bindery-bench [--json FILE] [ROWS]`: measures, prints the table, writes it as JSON.
+//! ROWS is a part of the names of the groups to measure.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use bindery_bench::rows::{self, memory};
+use bindery_bench::table;
+
+#[expect(
+    clippy::print_stdout,
+    reason = "the table and the errors go to who started this"
+)]
+fn main() -> ExitCode {
+    match run() {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            println!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<String> {
+    let mut words = std::env::args().skip(1);
+    let mut json = None;
+    let mut wanted = String::new();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            // What the row about memory starts as a process of its own.
+            memory::VERB => return memory::child(),
+            "--json" => json = words.next().map(PathBuf::from),
+            _ => wanted = word,
+        }
+    }
+    let rows = rows::measure(&wanted)?;
+    if let Some(path) = json {
+        table::write_json(&rows, &path)?;
+    }
+    Ok(table::text(&rows))
+}

@@ -1,0 +1,122 @@
+//! `bench`: gets the peers, builds everything as it is shipped, measures, prints the table.
+//!
+//! A peer that cannot be had is no reason to measure nothing: its row says why.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use bindery_artefacts::{repository, rust_guest};
+
+use crate::setup;
+use crate::step::{cargo, run, say};
+
+/// wasmtime's command line, of the release that we build on.
+const WASMTIME: &str = "48.0.8";
+/// What `wasmtime run --invoke` of a component takes, its cache included.
+const WASMTIME_FEATURES: &str =
+    "run,component-model,cranelift,cache,pooling-allocator,parallel-compilation";
+
+/// Measures the rows of the groups whose names have `rows` in them; all of them for "".
+pub(crate) fn bench(rows: &str) -> Result<()> {
+    setup::toolchain(None)?;
+    for guest in ["answer", "crossing", "file-tools"] {
+        rust_guest(guest)?;
+    }
+    run(&mut cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "bindery-cli",
+        "--package",
+        "bindery-bench",
+    ]))?;
+    let built = target().join("release");
+    let mut bench = Command::new(built.join("bindery-bench"));
+    bench.env("BINDERY_BENCH_CLI", built.join("bindery"));
+    bench.env(
+        "BINDERY_BENCH_ALLOCATIONS",
+        built.join("bindery-bench-allocations"),
+    );
+    lend(&mut bench, "WASMTIME", wasmtime());
+    lend(&mut bench, "PEERS", peers());
+    lend(&mut bench, "NATIVE", native());
+    lend(&mut bench, "BUBBLEWRAP", setup::bubblewrap());
+    let table = folder()?.join("bench.json");
+    run(bench.arg("--json").arg(&table).arg(rows))?;
+    say(&format!("written to {}", table.display()));
+    Ok(())
+}
+
+/// Tells the bench where a program is, or why it is not.
+fn lend(bench: &mut Command, name: &str, program: Result<PathBuf>) {
+    match program {
+        Ok(path) => bench.env(format!("BINDERY_BENCH_{name}"), path),
+        Err(reason) => {
+            say(&format!("{} is missing: {reason:#}", name.to_lowercase()));
+            let variable = format!("BINDERY_BENCH_{name}_ABSENT");
+            bench.env(variable, format!("{reason:#}"))
+        }
+    };
+}
+
+fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(target) if !target.is_empty() => repository().join(target),
+        _ => repository().join("target"),
+    }
+}
+
+/// What belongs to the bench alone.
+fn folder() -> Result<PathBuf> {
+    let folder = target().join("bench");
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
+fn present(path: PathBuf) -> Result<PathBuf> {
+    match path.is_file() {
+        true => Ok(path),
+        false => bail!("{} was not made", path.display()),
+    }
+}
+
+fn wasmtime() -> Result<PathBuf> {
+    let root = folder()?.join("tools");
+    let program = root.join("bin/wasmtime");
+    if !program.is_file() {
+        let mut install = cargo(&["install", "--locked", "--version", WASMTIME]);
+        install.arg("--root").arg(&root);
+        install.args(["wasmtime-cli", "--no-default-features"]);
+        install.args(["--features", WASMTIME_FEATURES]);
+        run(install.env("CARGO_TARGET_DIR", root.join("build")))?;
+    }
+    present(program)
+}
+
+/// The peers with engines of their own: another workspace, another target folder.
+fn peers() -> Result<PathBuf> {
+    let target = folder()?.join("peers");
+    let mut build = cargo(&["build", "--release", "--locked"]);
+    build.current_dir(repository().join("tests/bench-peers"));
+    run(build.env("CARGO_TARGET_DIR", &target))?;
+    present(target.join("release/bindery-bench-peers"))
+}
+
+/// The program that a process per call starts: as small as a static program gets here.
+fn native() -> Result<PathBuf> {
+    let program = folder()?.join("answer");
+    let source: &Path = &repository().join("tests/bench/native/answer.rs");
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.args(["--edition", "2024", "-O", "-C", "panic=abort"]);
+    rustc.args([
+        "-C",
+        "target-feature=+crt-static",
+        "-C",
+        "strip=symbols",
+        "-o",
+    ]);
+    run(rustc.arg(&program).arg(source))?;
+    present(program)
+}
