@@ -16,7 +16,7 @@ use crate::row::Row;
 use crate::stats::Pair;
 
 /// Compiling an interpreter takes seconds.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 /// Loads for one compile; the middle one of them counts.
 const LOADS: usize = 9;
 
