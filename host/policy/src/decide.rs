@@ -88,7 +88,13 @@ pub fn decide(policy: &Policy, ask: &Ask<'_>, facts: &Facts<'_>) -> Decision {
         Some((axis, line)) => Ruling::Deny(Denial::of(axis, line)),
         None => rule(&case, &trace),
     };
-    Decision { ruling, trace }
+    Decision {
+        ruling,
+        trace,
+        policy_version: policy.version(),
+        risk: case.class.risk,
+        requirement: case.requirement(),
+    }
 }
 
 /// Handle, environment and visibility are said of whatever is asked for.

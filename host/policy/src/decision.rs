@@ -68,6 +68,12 @@ pub struct Decision {
     pub ruling: Ruling,
     /// How it came about; for operators and records.
     pub trace: Trace,
+    /// Under which policy.
+    pub policy_version: Digest,
+    /// The risk it was decided for.
+    pub risk: Risk,
+    /// Who has to be asked, in the strictest reading.
+    pub requirement: ApprovalRequirement,
 }
 
 /// The three outcomes.
