@@ -4,8 +4,9 @@
 //! on only the handle counts, whatever the path comes to mean. Read-only unless said.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode};
 
@@ -28,6 +29,8 @@ pub struct DirectoryGrant {
     guest_path: String,
     access: Access,
     dir: Dir,
+    /// The same directory, to open others below it.
+    opened: Arc<cap_std::fs::Dir>,
     /// This directory and those above it when it was opened, nearest first.
     lineage: Vec<Identity>,
 }
@@ -75,10 +78,12 @@ impl DirectoryGrant {
         if guest_path.split('/').any(|part| part == "..") {
             return Err(refused("`..` leads nowhere"));
         }
-        let lineage = lineage(dir.as_fd()).map_err(|error| GrantError::Directory {
+        let unusable = |error: &dyn std::fmt::Display| GrantError::Directory {
             path: guest_path.to_owned(),
             why: error.to_string(),
-        })?;
+        };
+        let lineage = lineage(dir.as_fd()).map_err(|error| unusable(&error))?;
+        let opened = Arc::new(dir.try_clone().map_err(|error| unusable(&error))?);
         let (perms, mode) = match access {
             Access::ReadOnly => (FsPerms::ReadOnly, OpenMode::READ),
             Access::ReadWrite => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
@@ -89,8 +94,45 @@ impl DirectoryGrant {
             access,
             // Every use is on a thread that may block, see `blocking`.
             dir: Dir::new(dir.into_std_file(), perms, mode, true),
+            opened,
             lineage,
         })
+    }
+
+    /// The same grant or less of it (I4): the directory `inside` this one, with `access`.
+    /// An empty `inside` is this directory. The guest's path grows by `inside`.
+    ///
+    /// # Errors
+    ///
+    /// [`GrantError`] when more is asked than there is, when `inside` leads out or through
+    /// a link, or when it is no directory.
+    pub fn narrowed(&self, inside: &str, access: Access) -> Result<Self, GrantError> {
+        let path = match inside {
+            "" => self.guest_path.clone(),
+            inside => format!("{}/{inside}", self.guest_path.trim_end_matches('/')),
+        };
+        let refused = |why: String| GrantError::Directory {
+            path: path.clone(),
+            why,
+        };
+        if access == Access::ReadWrite && self.access == Access::ReadOnly {
+            return Err(refused("the grant is read-only".to_owned()));
+        }
+        let dir = match inside {
+            "" => self
+                .opened
+                .try_clone()
+                .map_err(|error| refused(error.to_string()))?,
+            inside => {
+                // No links at all: what the operator named is what is opened.
+                let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                let fd = openat2(self.opened.as_fd(), inside, flags, Mode::empty(), beneath)
+                    .map_err(|error| refused(error.to_string()))?;
+                cap_std::fs::Dir::from_std_file(fd.into())
+            }
+        };
+        Self::new(dir, &path, access)
     }
 
     /// The path by which the guest knows it.
