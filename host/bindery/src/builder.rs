@@ -1,24 +1,48 @@
 //! Builds a [`Host`]: every default is the closed one, every switch is said in words.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use bindery_ledger::{Journal, Memory};
+use bindery_policy::Document;
 use bindery_sandbox::{
     ArtefactStore, Check, Compiler, ProgressSink, Reset, Sandbox, SandboxConfig, StoreOptions,
 };
-use bindery_types::{Budget, Refusal};
+use bindery_types::{Budget, Moment, Refusal};
 
-use crate::Host;
+use crate::clock::{HostClock, system};
+use crate::governor::Governor;
+use crate::resources::Resources;
+use crate::{Host, start};
 
 /// Collects what a [`Host`] is made of.
 ///
 /// A new builder has the default limits, compiles on a thread, keeps compiled code in
-/// memory only, tells nobody about progress, and resets memory the fastest way this
-/// machine allows.
-#[derive(Default)]
+/// memory only, tells nobody about progress, resets memory the fastest way this machine
+/// allows, has a policy that denies everything, opens no resources, and keeps its record
+/// in memory.
 pub struct HostBuilder {
     config: SandboxConfig,
     artefacts: Option<PathBuf>,
     options: StoreOptions,
+    document: Option<Document>,
+    resources: Resources,
+    journal: Arc<dyn Journal>,
+    clock: fn() -> Moment,
+}
+
+impl Default for HostBuilder {
+    fn default() -> Self {
+        Self {
+            config: SandboxConfig::default(),
+            artefacts: None,
+            options: StoreOptions::default(),
+            document: None,
+            resources: Resources::default(),
+            journal: Arc::new(Memory::default()),
+            clock: system,
+        }
+    }
 }
 
 impl HostBuilder {
@@ -65,21 +89,66 @@ impl HostBuilder {
         self
     }
 
-    /// Starts the host.
+    /// The policy and configuration; without one everything is denied.
+    #[must_use]
+    pub fn policy(mut self, document: Document) -> Self {
+        self.document = Some(document);
+        self
+    }
+
+    /// What stands behind the grants that the document names.
+    #[must_use]
+    pub fn resources(mut self, resources: Resources) -> Self {
+        self.resources = resources;
+        self
+    }
+
+    /// Where records go.
+    #[must_use]
+    pub fn journal(mut self, journal: Arc<dyn Journal>) -> Self {
+        self.journal = journal;
+        self
+    }
+
+    /// Another clock than the system's.
+    #[must_use]
+    pub fn clock(mut self, clock: fn() -> Moment) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Starts the host: what an earlier one left in the journal is recovered first, and the
+    /// environment is admitted.
     ///
     /// # Errors
     ///
-    /// `store_unavailable` when the directory of compiled code cannot be trusted,
-    /// `environment_unavailable` when the engine does not start with its limits.
+    /// `store_unavailable` when the directory of compiled code or the journal cannot be
+    /// used, `environment_unavailable` when the engine does not start with its limits.
     pub fn build(self) -> Result<Host, Refusal> {
         let Self {
             mut config,
             artefacts,
             options,
+            document,
+            resources,
+            journal,
+            clock,
         } = self;
         config.store = artefacts
             .map(|path| ArtefactStore::open(&path, options))
             .transpose()?;
-        Ok(Host::new(Sandbox::new(config)?))
+        let sandbox = Sandbox::new(config)?;
+        let document = match document {
+            Some(document) => document,
+            None => Document::parse("(none)", "")?,
+        };
+        let mut latest = Moment::default();
+        journal.look(&mut |state| latest = state.now());
+        let clock = HostClock::new(latest, clock);
+        let governor = Governor::new(sandbox, journal, resources, clock, document)?;
+        start::start(&governor)?;
+        Ok(Host {
+            governor: Arc::new(governor),
+        })
     }
 }

@@ -1,17 +1,26 @@
-//! The host: load a component, run its functions.
+//! The host: loads components, runs them, and governs what sessions may call.
 
 use std::sync::Arc;
 
 use bindery_grants::Grants;
-use bindery_sandbox::{Cancel, LoadedComponent, Sandbox, StartReport};
+use bindery_sandbox::{Cancel, LoadedComponent, StartReport};
 use bindery_types::{Budget, Refusal, Run};
 
 use crate::HostBuilder;
+use crate::governor::Governor;
 
-/// Runs components under limits. Clones are the same host.
-#[derive(Clone, Debug)]
+/// Runs components under limits and policy. Clones are the same host.
+#[derive(Clone)]
 pub struct Host {
-    sandbox: Sandbox,
+    pub(crate) governor: Arc<Governor>,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host")
+            .field("sandbox", &self.governor.sandbox)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Host {
@@ -20,14 +29,10 @@ impl Host {
         HostBuilder::default()
     }
 
-    pub(crate) fn new(sandbox: Sandbox) -> Self {
-        Self { sandbox }
-    }
-
     /// What was decided when the host started: how instances are allocated and reset,
     /// where components are compiled, which limits are in force.
     pub fn start_report(&self) -> &StartReport {
-        self.sandbox.start_report()
+        self.governor.sandbox.start_report()
     }
 
     /// Inspects and compiles a component, or takes its code from the store.
@@ -37,7 +42,7 @@ impl Host {
     /// `component_invalid` says what the bytes are instead; `budget_exhausted` that they
     /// are too large or take too much to compile.
     pub async fn load(&self, bytes: impl Into<Arc<[u8]>>) -> Result<LoadedComponent, Refusal> {
-        self.sandbox.load(bytes).await
+        self.governor.sandbox.load(bytes).await
     }
 
     /// Calls `function` of `component` in a fresh instance that holds `grants` and nothing
@@ -52,7 +57,8 @@ impl Host {
         budget: &Budget,
         cancel: &Cancel,
     ) -> Run {
-        self.sandbox
+        let sandbox = &self.governor.sandbox;
+        sandbox
             .run(component, function, arguments, grants, budget, cancel)
             .await
     }

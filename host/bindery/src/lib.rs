@@ -21,12 +21,30 @@
 //! # }
 //! ```
 
+mod admit;
+mod bind;
 mod builder;
+mod call;
+mod clock;
+mod facts;
+mod governor;
+mod held;
 mod host;
+mod operate;
+mod refresh;
+mod resources;
+mod running;
+mod session;
+mod start;
 
+pub use admit::{Admission, Admitted};
+pub use bind::{BindRequest, Bound};
+pub use bindery_catalogue::{Contract, Entry, Example, Verdict};
 pub use bindery_grants::{
     Access, Clock, DirectoryGrant, EndpointGrant, GrantError, Grants, Randomness,
 };
+pub use bindery_ledger as ledger;
+pub use bindery_policy as policy;
 pub use bindery_sandbox::{
     ArtefactStore, Cancel, Check, CompilePhase, CompileProgress, Compiler, EngineId,
     LoadedComponent, ProgressSink, Reset, StartReport, StoreOptions, compile_worker_main, inspect,
@@ -34,4 +52,7 @@ pub use bindery_sandbox::{
 };
 pub use bindery_types::*;
 pub use builder::HostBuilder;
+pub use call::{CallOptions, Reply};
 pub use host::Host;
+pub use resources::Resources;
+pub use session::Session;

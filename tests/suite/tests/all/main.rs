@@ -13,6 +13,7 @@ mod compile;
 mod concurrency;
 mod faults;
 mod files;
+mod governed;
 mod grep;
 mod grep_tools;
 mod guests;

@@ -24,8 +24,11 @@ const EDGES: [(&str, &[&str]); 11] = [
     (
         "bindery",
         &[
+            "bindery-catalogue",
             "bindery-grants",
             "bindery-json",
+            "bindery-ledger",
+            "bindery-policy",
             "bindery-sandbox",
             "bindery-types",
         ],

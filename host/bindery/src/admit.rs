@@ -1,0 +1,551 @@
+//! `admit`: bytes become entries: inspected, described, validated, recorded. Callable by
+//! nobody yet.
+//!
+//! Rule: an operator's verb. All entries of a component come in
+//! together or none does; what changed ends the bindings of the old one and moves nothing
+//! to the new.
+
+use std::sync::Arc;
+
+use bindery_catalogue::{
+    Catalogue, Classification, Contract, Descriptor, Entry as Row, EntryKind, Origin, Surroundings,
+    Verdict, validate,
+};
+use bindery_ledger::event::{
+    CapabilityDescribed, CapabilityDiscovered, CapabilityMoved, CapabilityObserved,
+    CatalogueChanged, EvidenceRecorded, PolicyReplaced,
+};
+use bindery_ledger::words::{CatalogueInput, EvidenceKind, Lifecycle, Operation};
+use bindery_ledger::{Entry, Line, State, Summary};
+use bindery_policy::{Policy, class_of, graver};
+use bindery_sandbox::LoadedComponent;
+use bindery_types::{
+    CapabilityId, Digest, ErrorType, EvidenceId, ExecutionState, Moment, Namespace, Provider,
+    ProviderFamily, Refusal, Shape, SideEffectClass, SourceKind, TrustStatus, ValidationStatus,
+    canonical_digest,
+};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::Host;
+use crate::clock::random;
+use crate::facts::key_of;
+use crate::governor::{Current, Governor, compiled, known_names, names_of, version_of};
+use crate::held::Powers;
+
+/// How long an observation of a component counts before it is looked at again.
+const OBSERVED_FOR_MS: u64 = 30 * 24 * 3_600_000;
+
+/// What an operator says of a component that is admitted.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    /// Who publishes it.
+    pub namespace: Namespace,
+    /// The package in its ids; none for the component's own WIT package.
+    pub package: Option<String>,
+    /// Where it was taken from: a file name, never a path of the host.
+    pub origin: String,
+    /// Who vouches for it (C-58).
+    pub trust: TrustStatus,
+    /// What is declared of all of its functions.
+    pub contract: Contract,
+}
+
+impl Admission {
+    /// A component that the operator admits: digest and contract are checked by the host,
+    /// and nothing is declared.
+    pub fn by_operator(namespace: Namespace, origin: impl Into<String>) -> Self {
+        Self {
+            namespace,
+            package: None,
+            origin: origin.into(),
+            trust: TrustStatus::HostVerified,
+            contract: Contract::default(),
+        }
+    }
+}
+
+/// One entry that was taken in.
+#[derive(Clone, Debug, Serialize)]
+pub struct Admitted {
+    /// Its id.
+    pub id: CapabilityId,
+    /// Its public name among all entries of the host.
+    pub name: String,
+    /// SHA-256 of the component.
+    pub implementation_digest: Digest,
+    /// SHA-256 of the descriptor.
+    pub descriptor_digest: Digest,
+    /// What validation found.
+    pub verdict: Verdict,
+}
+
+impl Host {
+    /// Takes a component into the catalogue, one entry a callable function.
+    ///
+    /// # Errors
+    ///
+    /// `component_invalid` for bytes that are none; `capability_ambiguous` when an id or an
+    /// alias is another provider's; `policy_malformed` when a name in the document became
+    /// ambiguous; `store_unavailable` when it cannot be recorded. Nothing is then taken in.
+    pub async fn admit(
+        &self,
+        bytes: impl Into<Arc<[u8]>>,
+        admission: Admission,
+    ) -> Result<Vec<Admitted>, Refusal> {
+        let governor = &self.governor;
+        let loaded = governor.sandbox.load(bytes).await?;
+        let package = package(&admission, loaded.shape())?;
+        // One admission at a time: ids, names and versions are of the whole.
+        let _turn = governor.turn().await;
+        let plan = Plan::of(governor, &admission, &package, &loaded)?;
+        let batch = plan.entries(governor)?;
+        governor
+            .record(batch)
+            .await
+            .map_err(|error| error.refusal())?;
+        let admitted = plan.admitted();
+        plan.take_effect(governor, loaded);
+        governor
+            .look_again(bindery_ledger::words::Trigger::CapabilityEntryChanged)
+            .await?;
+        Ok(admitted)
+    }
+}
+
+impl Host {
+    /// Every entry, as an operator sees it.
+    pub fn catalogue(&self) -> Vec<Row> {
+        self.governor.read().catalogue.entries().cloned().collect()
+    }
+}
+
+/// The package of the ids: what was said, else the one WIT package that the exports are of.
+fn package(admission: &Admission, shape: &Shape) -> Result<String, Refusal> {
+    if let Some(package) = &admission.package {
+        return Ok(package.clone());
+    }
+    let interfaces = shape
+        .functions
+        .iter()
+        .filter_map(|function| function.name.interface());
+    let own = interfaces
+        .map(|interface| interface.package())
+        .filter(|package| !package.is_empty());
+    let mut packages: Vec<&str> = own
+        .filter_map(|package| package.split(':').nth(1))
+        .collect();
+    packages.sort_unstable();
+    packages.dedup();
+    if let [one] = packages.as_slice() {
+        return Ok((*one).to_owned());
+    }
+    let stem = admission
+        .origin
+        .rsplit('/')
+        .next()
+        .and_then(|file| file.split('.').next());
+    stem.filter(|stem| !stem.is_empty())
+        .map(str::to_owned)
+        .ok_or_else(|| {
+            Refusal::new(
+                ErrorType::Usage,
+                "the component names no package of its own; say which",
+            )
+        })
+}
+
+/// One admission, worked out whole before anything is changed.
+struct Plan {
+    catalogue: Catalogue,
+    policy: Policy,
+    rows: Vec<(Row, Verdict, Arc<Powers>)>,
+    names: std::collections::BTreeMap<CapabilityId, String>,
+    before: Digest,
+    after: Digest,
+    policy_before: Digest,
+}
+
+impl Plan {
+    fn of(
+        governor: &Governor,
+        admission: &Admission,
+        package: &str,
+        loaded: &LoadedComponent,
+    ) -> Result<Self, Refusal> {
+        let current = governor.read();
+        let shape = loaded.shape();
+        let now = governor.clock.now();
+        let powers = Arc::new(Powers::of(shape));
+        let mut catalogue = current.catalogue.clone();
+        let mut ids = Vec::new();
+        for function in shape
+            .functions
+            .iter()
+            .filter(|function| function.uncallable.is_none())
+        {
+            let descriptor = Descriptor::of(
+                (&admission.namespace, package),
+                shape,
+                function,
+                admission.contract.clone(),
+                origin(admission)?,
+            )
+            .map_err(|error| Refusal::new(ErrorType::ComponentInvalid, error.to_string()))?;
+            ids.push(descriptor.id().clone());
+            catalogue.admit(row(descriptor, admission.trust, now))?;
+        }
+        if ids.is_empty() {
+            let message = "the component exports no function that JSON can call";
+            return Err(Refusal::new(ErrorType::ComponentInvalid, message));
+        }
+        let names = names_of(&catalogue, &current.policy);
+        let policy = compiled(&current.document, &known_names(&names))?;
+        let after = version_of(&catalogue, &policy);
+        let rows = ids.iter().filter_map(|id| catalogue.get(id)).cloned();
+        let rows = rows.map(|row| {
+            let verdict = verdict(&policy, &names, &row, &powers, shape, after);
+            (row, verdict, Arc::clone(&powers))
+        });
+        Ok(Self {
+            rows: rows.collect(),
+            before: current.version(),
+            policy_before: current.policy.version(),
+            catalogue,
+            policy,
+            names,
+            after,
+        })
+    }
+
+    fn admitted(&self) -> Vec<Admitted> {
+        let admitted = self.rows.iter().map(|(row, verdict, _)| Admitted {
+            id: row.descriptor.id().clone(),
+            name: self
+                .names
+                .get(row.descriptor.id())
+                .cloned()
+                .unwrap_or_default(),
+            implementation_digest: row.descriptor.implementation_digest(),
+            descriptor_digest: row.descriptor.digest(),
+            verdict: verdict.clone(),
+        });
+        admitted.collect()
+    }
+
+    /// The records of this admission, in an order in which each may follow the last.
+    fn entries(&self, governor: &Governor) -> Result<Vec<Entry>, Refusal> {
+        let told = governor.own(Operation::Admit, "a component was admitted");
+        let mut batch = Vec::new();
+        if self.policy.version() != self.policy_before {
+            let replaced = PolicyReplaced {
+                from: self.policy_before,
+                to: self.policy.version(),
+            };
+            batch.push(governor.entry(&told, replaced));
+        }
+        if self.after != self.before {
+            let changed = CatalogueChanged {
+                session: None,
+                from: self.before,
+                to: self.after,
+                inputs: vec![CatalogueInput::Descriptors, CatalogueInput::SchemaHashes],
+            };
+            batch.push(governor.entry(&told, changed));
+        }
+        let known = governor.look(|state| self.known(state)).unwrap_or_default();
+        let current = governor.read();
+        for row in self.catalogue.entries() {
+            let mine = self
+                .rows
+                .iter()
+                .find(|(mine, ..)| mine.descriptor.id() == row.descriptor.id());
+            let place = known.iter().find(|(key, ..)| *key == key_of(row));
+            match (mine, place) {
+                (Some((row, verdict, powers)), None) => {
+                    self.introduce(governor, row, verdict, powers, &mut batch)?;
+                }
+                (_, Some((_, generation))) => {
+                    batch.push(governor.entry(&told, self.observed(governor, row, *generation)));
+                }
+                (None, None) => {}
+            }
+        }
+        drop(current);
+        Ok(batch)
+    }
+
+    /// Which entries the ledger has a record of, with the generation it is at.
+    fn known(&self, state: &State) -> Vec<(bindery_ledger::CapabilityKey, u64)> {
+        let generation = state
+            .environment()
+            .map_or(0, |environment| environment.generation);
+        let rows = self.catalogue.entries().map(key_of);
+        rows.filter(|key| state.capability(key).is_some())
+            .map(|key| (key, generation))
+            .collect()
+    }
+
+    fn observed(&self, governor: &Governor, row: &Row, generation: u64) -> CapabilityObserved {
+        let now = governor.clock.now();
+        CapabilityObserved {
+            capability: key_of(row),
+            descriptor_digest: row.descriptor.digest(),
+            execution_state: row.execution_state,
+            environment_generation: generation,
+            catalog_version: self.after,
+            last_observed_at: now,
+            expires_at: now.after_ms(OBSERVED_FOR_MS),
+        }
+    }
+
+    /// Discovered, described, examined, and moved as far as the examination says.
+    fn introduce(
+        &self,
+        governor: &Governor,
+        row: &Row,
+        verdict: &Verdict,
+        powers: &Powers,
+        batch: &mut Vec<Entry>,
+    ) -> Result<(), Refusal> {
+        let descriptor = &row.descriptor;
+        let (key, origin) = (key_of(row), descriptor.origin());
+        let told = crate::governor::Told {
+            provider: &origin.provider,
+            ..governor.own(Operation::Admit, "a component was admitted")
+        };
+        let place = governor.look(|state| {
+            let environment = state.environment()?;
+            Some((environment.id.clone(), environment.generation))
+        });
+        let (environment, generation) = place.flatten().ok_or_else(|| {
+            Refusal::new(
+                ErrorType::EnvironmentUnavailable,
+                "no environment is admitted",
+            )
+        })?;
+        let now = governor.clock.now();
+        batch.push(governor.entry(
+            &told,
+            CapabilityDiscovered {
+                capability: key.clone(),
+                environment,
+                environment_generation: generation,
+                catalog_version: self.after,
+                source: origin.kind,
+                origin_ref: Line::cut(&origin.descriptor_ref),
+                provider: origin.provider.clone(),
+                family: origin.family,
+                last_observed_at: now,
+                expires_at: now.after_ms(OBSERVED_FOR_MS),
+            },
+        ));
+        batch.push(governor.entry(&told, described(&self.policy, &self.names, row, powers)));
+        let evidence = EvidenceId::from_random(random()?);
+        let seen = serde_json::to_value(verdict).unwrap_or_default();
+        batch.push(governor.entry(
+            &told,
+            EvidenceRecorded {
+                evidence,
+                capability: key.clone(),
+                kind: EvidenceKind::Reflected,
+                digest: canonical_digest(&seen),
+                verdict: Summary::new(brief(verdict)).unwrap_or_default(),
+                confidence_permille: None,
+                fresh_until: now.after_ms(OBSERVED_FOR_MS),
+            },
+        ));
+        for (from, to) in path(verdict.status) {
+            batch.push(governor.entry(
+                &told,
+                CapabilityMoved {
+                    capability: key.clone(),
+                    from: *from,
+                    to: *to,
+                    evidence: vec![evidence],
+                    catalog_version: self.after,
+                    policy_version: self.policy.version(),
+                },
+            ));
+        }
+        Ok(())
+    }
+
+    fn take_effect(self, governor: &Governor, loaded: LoadedComponent) {
+        let mut current = governor.write();
+        for (row, verdict, powers) in &self.rows {
+            current
+                .powers
+                .insert(row.descriptor.id().clone(), Arc::clone(powers));
+            let _ = verdict;
+        }
+        current.loaded.insert(loaded.digest(), loaded);
+        current.catalogue = self.catalogue;
+        current.policy = Arc::new(self.policy);
+        let Current {
+            catalogue, loaded, ..
+        } = &mut *current;
+        // Code that no entry names any more is let go; calls that run hold it themselves.
+        loaded.retain(|digest, _| {
+            catalogue
+                .entries()
+                .any(|row| row.descriptor.implementation_digest() == *digest)
+        });
+        for (row, verdict, _) in self.rows {
+            current
+                .catalogue
+                .set_validation(row.descriptor.id(), verdict.status);
+        }
+    }
+}
+
+fn origin(admission: &Admission) -> Result<Origin, Refusal> {
+    let provider = admission.namespace.as_str().parse::<Provider>();
+    Ok(Origin {
+        kind: SourceKind::HostRegistry,
+        family: ProviderFamily::Extension,
+        provider: provider.map_err(|error| Refusal::new(ErrorType::Usage, error.to_string()))?,
+        descriptor_ref: admission.origin.clone(),
+        implementation_ref: admission.origin.clone(),
+    })
+}
+
+fn row(descriptor: Descriptor, trust: TrustStatus, now: Moment) -> Row {
+    Row {
+        descriptor: Arc::new(descriptor),
+        kind: EntryKind::Capability,
+        execution_state: ExecutionState::Available,
+        trust,
+        validation: ValidationStatus::Candidate,
+        last_observed_at: now,
+        expires_at: Some(now.after_ms(OBSERVED_FOR_MS)),
+    }
+}
+
+fn path(status: ValidationStatus) -> &'static [(Lifecycle, Lifecycle)] {
+    use Lifecycle::{Bindable, Described, Rejected, StructurallyValid};
+    match status {
+        ValidationStatus::Candidate => &[],
+        ValidationStatus::StructurallyValid | ValidationStatus::Probed => {
+            &[(Described, StructurallyValid)]
+        }
+        ValidationStatus::Bindable => &[
+            (Described, StructurallyValid),
+            (StructurallyValid, Bindable),
+        ],
+        ValidationStatus::Rejected => &[
+            (Described, StructurallyValid),
+            (StructurallyValid, Rejected),
+        ],
+    }
+}
+
+fn brief(verdict: &Verdict) -> serde_json::Value {
+    let layers = verdict.layers.iter();
+    let layers = layers.map(|layer| json!({ "layer": layer.name, "result": layer.result }));
+    json!({ "status": verdict.status, "layers": layers.collect::<Vec<_>>() })
+}
+
+/// What the grants that rules name for this entry make possible; none when no rule does.
+fn granted(
+    policy: &Policy,
+    name: Option<&String>,
+    id: &CapabilityId,
+) -> (SideEffectClass, Vec<String>) {
+    let document = policy.document();
+    let mut class = SideEffectClass::None;
+    let mut resources = Vec::new();
+    for rule in &document.policy.rules {
+        let named = rule.capabilities.contains(id)
+            || rule
+                .namespaces
+                .iter()
+                .any(|namespace| namespace.as_str() == id.namespace())
+            || name.is_some_and(|name| rule.names.contains(name));
+        for grant in rule.grants.iter().filter(|_| named) {
+            let Some(entry) = document.grants.get(grant) else {
+                continue;
+            };
+            class = graver(class, class_of(&entry.slice(), entry.raised));
+            resources.push(grant.to_string());
+        }
+    }
+    resources.sort_unstable();
+    resources.dedup();
+    (class, resources)
+}
+
+fn verdict(
+    policy: &Policy,
+    names: &std::collections::BTreeMap<CapabilityId, String>,
+    row: &Row,
+    powers: &Powers,
+    shape: &Shape,
+    version: Digest,
+) -> Verdict {
+    let id = row.descriptor.id();
+    let (class, resources) = granted(policy, names.get(id), id);
+    let declared = row.descriptor.contract().declared_risk();
+    let risk = class
+        .least_risk()
+        .max(declared.unwrap_or(class.least_risk()));
+    let classification = Classification {
+        risk_possible: powers.possible.least_risk().max(risk),
+        risk,
+        side_effects: class,
+        resources,
+        authentication: powers.credentials.iter().map(ToString::to_string).collect(),
+        approval: row
+            .descriptor
+            .contract()
+            .approval
+            .map_or("not declared: blocked until it is".to_owned(), |word| {
+                word.to_string()
+            }),
+    };
+    let surroundings = Surroundings {
+        visible: true,
+        catalog_version: version,
+        shape: Some(shape),
+        classification: &classification,
+    };
+    validate(row, &surroundings)
+}
+
+fn described(
+    policy: &Policy,
+    names: &std::collections::BTreeMap<CapabilityId, String>,
+    row: &Row,
+    powers: &Powers,
+) -> CapabilityDescribed {
+    let descriptor = &row.descriptor;
+    let id = descriptor.id();
+    let (class, resources) = granted(policy, names.get(id), id);
+    let possible = powers.possible.least_risk();
+    let (input_schema_ref, output_schema_ref) = descriptor.schema_refs();
+    // C-57: while no grant feeds it, its risk is what its imports make possible.
+    let least = if resources.is_empty() {
+        possible
+    } else {
+        class.least_risk()
+    };
+    CapabilityDescribed {
+        capability: key_of(row),
+        descriptor_digest: descriptor.digest(),
+        implementation_version: Line::cut(descriptor.implementation_version().unwrap_or("none")),
+        input_schema_ref,
+        output_schema_ref,
+        dependencies: Vec::new(),
+        execution_state: row.execution_state,
+        risk_class: least.max(descriptor.contract().declared_risk().unwrap_or(least)),
+        risk_possible: possible.max(least),
+        side_effect_class: class,
+        resource_scope: Summary::new(json!({ "grants": resources })).unwrap_or_default(),
+        authentication_requirements: powers
+            .credentials
+            .iter()
+            .map(|name| Line::cut(name.as_str()))
+            .collect(),
+        trust_status: row.trust,
+    }
+}

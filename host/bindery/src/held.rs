@@ -1,0 +1,93 @@
+//! What the host holds beside the ledger: values that no record could give back.
+//!
+//! Rule: none of this is authority. A scope here counts only while the ledger says
+//! that its binding is bound; after a restart there is none.
+
+use std::sync::Arc;
+
+use bindery_ledger::Actor;
+use bindery_policy::{Counter, GrantKind, Need, Scope, Session, SessionSpec, Subject};
+use bindery_types::{Budget, CredentialName, Digest, Import, Moment, Risk, Shape, SideEffectClass};
+
+/// An open session.
+pub(crate) struct Opened {
+    /// What it was opened with: its lists are resolved again when the catalogue changes.
+    pub(crate) spec: SessionSpec,
+    pub(crate) session: Session,
+    pub(crate) actor: Actor,
+    pub(crate) expires_at: Moment,
+    /// The rates that its document sets, with their windows in milliseconds.
+    pub(crate) rates: Vec<(Subject, Counter, u64)>,
+}
+
+/// A binding's scope and limits.
+pub(crate) struct Held {
+    pub(crate) scope: Arc<Scope>,
+    /// As the ledger has it: approvals are bound to it.
+    pub(crate) scope_digest: Digest,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) risk: Risk,
+    pub(crate) side_effect: SideEffectClass,
+    pub(crate) lease_until: Moment,
+}
+
+/// What a component needs to be granted, and the worst that its imports make possible.
+pub(crate) struct Powers {
+    pub(crate) needs: Vec<Need>,
+    pub(crate) credentials: Vec<CredentialName>,
+    pub(crate) possible: SideEffectClass,
+}
+
+impl Powers {
+    /// Read off the imports (C-57): what the binary lists, granted or not.
+    pub(crate) fn of(shape: &Shape) -> Self {
+        let mut needs: Vec<Need> = Vec::new();
+        for import in &shape.imports {
+            let Some(need) = need(import) else { continue };
+            if !needs.contains(&need) {
+                needs.push(need);
+            }
+        }
+        let possible = needs.iter().map(|need| worst(need.kind));
+        let possible = possible.fold(SideEffectClass::None, bindery_policy::graver);
+        Self {
+            needs,
+            credentials: Vec::new(),
+            possible,
+        }
+    }
+}
+
+/// What an import needs. WASI's own interfaces are inert without a grant (C-46), so they
+/// are not required; whether they need to write is the grant's to say.
+fn need(import: &Import) -> Option<Need> {
+    let (kind, required) = match import.name.path() {
+        "wasi:filesystem/types" | "wasi:filesystem/preopens" => (GrantKind::Directory, false),
+        "wasi:http/outgoing-handler" => (GrantKind::Endpoint, false),
+        "wasi:keyvalue/store" | "wasi:keyvalue/atomics" | "wasi:keyvalue/batch" => {
+            (GrantKind::Store, true)
+        }
+        "wasi:config/store" => (GrantKind::Config, true),
+        _ => return None,
+    };
+    Some(Need {
+        kind,
+        required,
+        write: false,
+    })
+}
+
+/// The gravest class that a grant of this kind can have (C-62).
+fn worst(kind: GrantKind) -> SideEffectClass {
+    match kind {
+        GrantKind::Directory => SideEffectClass::UserContent,
+        GrantKind::Endpoint => SideEffectClass::ExternalSend,
+        GrantKind::Store => SideEffectClass::LocalState,
+        GrantKind::Config
+        | GrantKind::Secret
+        | GrantKind::Clock
+        | GrantKind::Random
+        | GrantKind::Log
+        | GrantKind::Binding => SideEffectClass::None,
+    }
+}

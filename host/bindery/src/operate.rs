@@ -1,0 +1,157 @@
+//! The operator's verbs: approve, deny, revoke, reconcile. No front that a model can reach
+//! has any of them (architecture § 7).
+
+use bindery_ledger::event::{
+    CallReconciled, ProposalApproved, ProposalDenied, RevocationLifted, Revoked,
+};
+use bindery_ledger::words::{Finding, Operation};
+use bindery_ledger::{Line, Proposal, Query, Record, Target};
+use bindery_types::{CallId, ErrorType, ProposalId, Refusal, SessionId};
+
+use crate::Host;
+use crate::governor::Told;
+
+impl Host {
+    /// Every proposal of every open session.
+    pub fn proposals(&self) -> Vec<Proposal> {
+        let all = self.governor.look(|state| {
+            state
+                .proposals()
+                .map(|(_, proposal)| proposal.clone())
+                .collect::<Vec<_>>()
+        });
+        all.unwrap_or_default()
+    }
+
+    /// Says yes to one action; nothing starts: the caller repeats its call.
+    ///
+    /// # Errors
+    ///
+    /// `approval_required` when it is not pending any more, `binding_stale` and the like
+    /// when what it was about has changed.
+    pub async fn approve(&self, proposal: ProposalId, reason: &str) -> Result<(), Refusal> {
+        let session = self.session_of(proposal)?;
+        let told = self.operator(Operation::Approve, reason, Some(session));
+        let entry = self.governor.entry(&told, ProposalApproved { proposal });
+        self.governor
+            .record(vec![entry])
+            .await
+            .map_err(|error| error.refusal())?;
+        Ok(())
+    }
+
+    /// Says no.
+    ///
+    /// # Errors
+    ///
+    /// As [`Host::approve`].
+    pub async fn deny(&self, proposal: ProposalId, reason: &str) -> Result<(), Refusal> {
+        let session = self.session_of(proposal)?;
+        let told = self.operator(Operation::Approve, reason, Some(session));
+        let denied = ProposalDenied {
+            proposal,
+            note: Some(Line::cut(reason)),
+        };
+        let entry = self.governor.entry(&told, denied);
+        self.governor
+            .record(vec![entry])
+            .await
+            .map_err(|error| error.refusal())?;
+        Ok(())
+    }
+
+    /// Withdraws authority: bindings that are hit end in this record; no effect starts
+    /// through them after it returns (I6).
+    ///
+    /// # Errors
+    ///
+    /// `handle_invalid` for a binding that is not there.
+    pub async fn revoke(&self, target: Target, reason: &str) -> Result<(), Refusal> {
+        let told = self.operator(Operation::Revoke, reason, None);
+        let entry = self.governor.entry(&told, Revoked { target });
+        self.governor
+            .record(vec![entry])
+            .await
+            .map_err(|error| error.refusal())?;
+        self.governor.stop_overtaken();
+        Ok(())
+    }
+
+    /// Lifts a withdrawal; what it ended stays ended.
+    ///
+    /// # Errors
+    ///
+    /// `handle_invalid` when no such withdrawal is in force.
+    pub async fn lift(&self, target: Target, reason: &str) -> Result<(), Refusal> {
+        let told = self.operator(Operation::Revoke, reason, None);
+        let entry = self.governor.entry(&told, RevocationLifted { target });
+        self.governor
+            .record(vec![entry])
+            .await
+            .map_err(|error| error.refusal())?;
+        Ok(())
+    }
+
+    /// Says what an uncertain call did (I17).
+    ///
+    /// # Errors
+    ///
+    /// `handle_invalid` when the call is not uncertain.
+    pub async fn reconcile(
+        &self,
+        call: CallId,
+        finding: Finding,
+        evidence: &str,
+    ) -> Result<(), Refusal> {
+        let session = self
+            .governor
+            .look(|state| state.call(call).map(|call| call.session));
+        let told = self.operator(Operation::Reconcile, evidence, session.flatten());
+        let reconciled = CallReconciled {
+            call,
+            finding,
+            evidence: Line::cut(evidence),
+        };
+        let entry = self.governor.entry(&told, reconciled);
+        self.governor
+            .record(vec![entry])
+            .await
+            .map_err(|error| error.refusal())?;
+        Ok(())
+    }
+
+    /// The records about something, or of a session.
+    ///
+    /// # Errors
+    ///
+    /// `store_unavailable` when they cannot be read.
+    pub fn records(&self, query: &Query) -> Result<Vec<Record>, Refusal> {
+        self.governor
+            .journal
+            .records(query)
+            .map_err(|error| error.refusal())
+    }
+
+    fn session_of(&self, proposal: ProposalId) -> Result<SessionId, Refusal> {
+        let found = self.governor.look(|state| {
+            state
+                .proposal(proposal)
+                .map(|proposal| proposal.asked.session)
+        });
+        found
+            .flatten()
+            .ok_or_else(|| Refusal::new(ErrorType::HandleInvalid, "no such proposal"))
+    }
+
+    fn operator<'a>(
+        &'a self,
+        operation: Operation,
+        reason: &'a str,
+        session: Option<SessionId>,
+    ) -> Told<'a> {
+        Told {
+            session,
+            ..self.governor.own(operation, reason)
+        }
+    }
+}

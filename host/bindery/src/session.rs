@@ -1,0 +1,218 @@
+//! `session`: one admitted use of the environment, with six fields that stay as they are.
+//!
+//! Rule: principal, tenant, agent, archetype, mode and the settings of the
+//! moment are fixed here by the host; nothing a model does moves them.
+
+use std::sync::Arc;
+
+use bindery_ledger::event::{BudgetSet, SessionOpened};
+use bindery_ledger::words::{Basis, Operation, SessionEnd};
+use bindery_ledger::{Actor, BucketKey};
+use bindery_policy::{Policy, SessionSpec, Stage, Subject};
+use bindery_types::{Limit, Refusal, SessionId, canonical_digest};
+
+use crate::Host;
+use crate::facts::{meter_of, scope_of};
+use crate::governor::{Governor, Told, known_names};
+use crate::held::Opened;
+
+/// How long a session lives unless it is ended.
+const SESSION_MS: u64 = 24 * 3_600_000;
+
+/// An open session. Clones are the same session; dropping one ends nothing.
+#[derive(Clone)]
+pub struct Session {
+    pub(crate) governor: Arc<Governor>,
+    pub(crate) id: SessionId,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// Opens a session for whoever `spec` names.
+    ///
+    /// # Errors
+    ///
+    /// `policy_malformed` for lists that cannot be resolved, `permission_denied` for a mode
+    /// above the ceiling, `environment_unavailable` without an admitted environment,
+    /// `store_unavailable` when it cannot be recorded.
+    pub async fn session(&self, spec: SessionSpec) -> Result<Session, Refusal> {
+        let governor = &self.governor;
+        let id = spec.who.session;
+        let (opened, batch) = prepared(governor, spec)?;
+        governor
+            .record(batch)
+            .await
+            .map_err(|error| error.refusal())?;
+        governor.write().sessions.insert(id, Arc::new(opened));
+        Ok(Session {
+            governor: Arc::clone(governor),
+            id,
+        })
+    }
+}
+
+fn prepared(
+    governor: &Governor,
+    spec: SessionSpec,
+) -> Result<(Opened, Vec<bindery_ledger::Entry>), Refusal> {
+    let current = governor.read();
+    let policy = &current.policy;
+    let names = known_names(&current.names());
+    // Every name in the document has to stand for something by now (C-49).
+    Policy::compile(current.document.clone(), &names)?;
+    let session = policy.open(spec.clone(), &names)?;
+    let expires_at = governor.clock.now().after_ms(SESSION_MS);
+    let who = session.who();
+    let actor = Actor {
+        principal: who.principal.clone(),
+        rights: who.rights,
+    };
+    let place = governor.look(|state| {
+        let environment = state.environment()?;
+        Some((environment.id.clone(), environment.generation))
+    });
+    let (environment, generation) = place.flatten().ok_or_else(|| {
+        Refusal::new(
+            bindery_types::ErrorType::EnvironmentUnavailable,
+            "no environment is admitted",
+        )
+    })?;
+    let told = Told {
+        session: Some(who.session),
+        ..governor.own(Operation::Bootstrap, "a session was opened")
+    };
+    let settings = serde_json::to_value(policy.document()).unwrap_or_default();
+    let stages = Stage::ALL
+        .iter()
+        .filter(|stage| session.stages().is_on(**stage));
+    let event = SessionOpened {
+        session: who.session,
+        environment,
+        generation,
+        principal: who.principal.clone(),
+        rights: who.rights,
+        tenant: who.tenant.clone(),
+        agent: who.agent.clone(),
+        archetype: who.archetype.clone(),
+        mode: session.mode(),
+        configuration: canonical_digest(&settings),
+        catalog_version: current.version(),
+        policy_version: policy.version(),
+        stages: stages.map(|stage| stage.number()).collect(),
+        expires_at,
+    };
+    let mut batch = vec![governor.entry(&told, event)];
+    let opened = Opened {
+        rates: rates(policy),
+        spec,
+        session,
+        actor,
+        expires_at,
+    };
+    batch.extend(budgets(governor, policy, &opened, &told));
+    Ok((opened, batch))
+}
+
+fn rates(policy: &Policy) -> Vec<(Subject, bindery_policy::Counter, u64)> {
+    let all = policy.document().limits.rates.iter();
+    all.flat_map(|(subject, rates)| {
+        rates
+            .iter()
+            .map(|(counter, rate)| (*subject, *counter, rate.per_ms))
+    })
+    .collect()
+}
+
+/// The aggregate budgets and rates that this session draws from, as the ledger enforces
+/// them (case G4); those of its principal and the environment once, by their first session.
+fn budgets(
+    governor: &Governor,
+    policy: &Policy,
+    opened: &Opened,
+    told: &Told<'_>,
+) -> Vec<bindery_ledger::Entry> {
+    let limits = &policy.document().limits;
+    let totals = limits.aggregates.iter().flat_map(|(subject, counters)| {
+        counters.iter().filter_map(|(counter, limit)| match limit {
+            Limit::Finite(max) => Some((*subject, *counter, None, *max)),
+            Limit::Unlimited => None,
+        })
+    });
+    let rates = limits.rates.iter().flat_map(|(subject, counters)| {
+        counters
+            .iter()
+            .map(|(counter, rate)| (*subject, *counter, Some(rate.per_ms), rate.max))
+    });
+    let set = totals
+        .chain(rates)
+        .filter_map(|(subject, counter, window_ms, max)| {
+            let bucket = BucketKey {
+                scope: scope_of(subject, opened),
+                meter: meter_of(counter)?,
+                window_ms,
+            };
+            let same = governor.look(|state| state.bucket(&bucket).is_some_and(|b| b.limit == max));
+            if same == Some(true) {
+                return None;
+            }
+            Some(governor.entry(
+                told,
+                BudgetSet {
+                    bucket,
+                    limit: Some(max),
+                },
+            ))
+        });
+    set.collect()
+}
+
+impl Session {
+    /// Its id.
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// Ends it; its handles mean nothing any more.
+    ///
+    /// # Errors
+    ///
+    /// `handle_invalid` when it was ended before.
+    pub async fn end(&self) -> Result<(), Refusal> {
+        self.governor
+            .close_session(self.id, SessionEnd::Completed)
+            .await
+    }
+
+    pub(crate) fn opened(&self) -> Result<Arc<Opened>, Refusal> {
+        let opened = self.governor.read().sessions.get(&self.id).cloned();
+        let over = || Refusal::new(bindery_types::ErrorType::HandleInvalid, "no such session");
+        let opened = opened.ok_or_else(over)?;
+        if opened.expires_at <= self.governor.clock.now() {
+            return Err(over());
+        }
+        Ok(opened)
+    }
+
+    pub(crate) fn told<'a>(
+        &'a self,
+        opened: &'a Opened,
+        operation: Operation,
+        reason: &'a str,
+    ) -> Told<'a> {
+        Told {
+            actor: &opened.actor,
+            session: Some(self.id),
+            operation,
+            basis: Basis::Policy,
+            provider: &self.governor.own,
+            reason,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Starting: what an earlier host left is recovered, then the environment is admitted.
+//!
+//! Rule (R-708, C-09): nothing of an earlier host is authority; a generation never sinks,
+//! and rises when what it stands for is another than it was.
+
+use bindery_ledger::event::EnvironmentAdmitted;
+use bindery_ledger::words::Operation;
+use bindery_ledger::{Line, recovery};
+use bindery_types::{ErrorType, Refusal, Tenant};
+
+use crate::governor::Governor;
+
+/// How long an environment is admitted for before it has to be again.
+const ENVIRONMENT_MS: u64 = 7 * 24 * 3_600_000;
+/// Whose environment it is, where the document names no other.
+const TENANT: &str = "local";
+
+pub(crate) fn start(governor: &Governor) -> Result<(), Refusal> {
+    let now = governor.clock.now();
+    let runtime = Line::cut(concat!("bindery ", env!("CARGO_PKG_VERSION")));
+    let mut batch = governor
+        .look(|state| recovery(state, now, &governor.host, &governor.own, &runtime))
+        .unwrap_or_default();
+    let current = governor.read();
+    let people = &current.policy.document().people;
+    let tenant = TENANT.parse::<Tenant>().map_err(|error| {
+        Refusal::new(ErrorType::Internal, "the host's own tenant is no name")
+            .for_operator(error.to_string())
+    })?;
+    let providers = vec![governor.own.clone()];
+    let generation = governor.look(|state| {
+        state.environment().map_or(1, |old| {
+            let same =
+                old.id == people.environment && old.tenant == tenant && old.providers == providers;
+            if same {
+                old.generation
+            } else {
+                old.generation.saturating_add(1)
+            }
+        })
+    });
+    let admitted = EnvironmentAdmitted {
+        environment: people.environment.clone(),
+        tenant,
+        generation: generation.unwrap_or(1),
+        catalog_version: current.version(),
+        policy_version: current.policy.version(),
+        providers,
+        expires_at: now.after_ms(ENVIRONMENT_MS),
+    };
+    let told = governor.own(Operation::Start, "the environment is admitted");
+    batch.push(governor.entry(&told, admitted));
+    governor
+        .journal
+        .append(batch, Vec::new())
+        .map_err(|error| error.refusal())?;
+    Ok(())
+}
