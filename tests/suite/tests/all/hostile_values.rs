@@ -416,12 +416,12 @@ async fn fifty_instances_share_one_limit_of_handles() {
         imports = each(&|i| format!("(import \"\" \"{i}\" (func {i} (param i32)))\n")),
         calls = each(&|i| format!("(call {i} (local.get 0))\n")),
         wanted = each(&|i| {
-            let name = &i[1..];
+            let name = i.trim_start_matches('$');
             format!("(import \"{name}\" (func {i} (param \"count\" u32)))\n")
         }),
         lowered = each(&|i| format!("(core func {i} (canon lower (func {i})))\n")),
         passed = each(&|i| {
-            let name = &i[1..];
+            let name = i.trim_start_matches('$');
             format!("(with \"{name}\" (func {i} \"hoard\"))\n")
         }),
         given = each(&|i| format!("(export \"{i}\" (func {i}))\n")),
