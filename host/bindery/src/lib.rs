@@ -41,7 +41,10 @@ pub use admit::{Admission, Admitted};
 pub use bind::{BindRequest, Bound};
 pub use bindery_catalogue::{Contract, Entry, Example, Verdict};
 pub use bindery_grants::{
-    Access, Clock, DirectoryGrant, EndpointGrant, GrantError, Grants, Randomness,
+    Access, Change, Clock, Credential, CredentialFault, DirectoryGrant, EndpointGrant, GrantError,
+    Grants, KeyValueStore, Keys, MemoryStore, Randomness, Room, Secret, SecretFault, SecretFile,
+    SecretHelper, SecretProvider, SecretUnavailable, SecretVariable, StoreFault, StoreGrant,
+    StoreGrantError, Swap,
 };
 pub use bindery_ledger as ledger;
 pub use bindery_policy as policy;

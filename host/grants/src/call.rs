@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use bindery_screen::Screen;
 use bindery_types::{Budget, Captured, EffectTrace, ErrorType, LimitHit, LimitName, Refusal};
 use wasmtime::component::{ResourceTable, ResourceTableError};
 use wasmtime_wasi::sockets::{WasiSocketsCtx, WasiSocketsCtxView};
@@ -13,6 +14,7 @@ use wasmtime_wasi::sockets::{WasiSocketsCtx, WasiSocketsCtxView};
 use crate::blocking::InFlight;
 use crate::capture::SharedCapture;
 use crate::clock::Time;
+use crate::credential;
 use crate::directory::Directories;
 use crate::endpoint::{Denial, EndpointState, EndpointView};
 use crate::grants::{GrantError, Grants};
@@ -46,6 +48,8 @@ pub struct CallGrants {
     /// Always closed (H26).
     pub(crate) sockets: WasiSocketsCtx,
     pub(crate) in_flight: InFlight,
+    /// Masks the credentials of the call in what it leaves; none when it holds none.
+    screen: Option<Screen>,
 }
 
 /// What a call left behind.
@@ -69,6 +73,25 @@ pub struct Captures {
     pub denials: Vec<Denial>,
     /// How many more there were.
     pub denials_dropped: u64,
+}
+
+impl Captures {
+    /// C9: whatever a guest wrote, asked for or touched by name.
+    fn screen(&mut self, screen: &Screen) {
+        let captured = [&mut self.stdout, &mut self.stderr, &mut self.log];
+        let mut texts: Vec<&mut String> = captured.map(|captured| &mut captured.text).into();
+        for denial in &mut self.denials {
+            texts.extend([&mut denial.asked, &mut denial.rule]);
+            texts.extend(denial.allow.as_mut());
+        }
+        texts.extend(self.trace.resources_mut());
+        for text in texts {
+            let screened = screen.screen(text);
+            if screened.masked > 0 {
+                *text = screened.text.into_owned();
+            }
+        }
+    }
 }
 
 /// Thrown by `wasi:cli/exit`, whatever the code; what it means depends on the function
@@ -113,7 +136,32 @@ impl CallGrants {
             streams: HashMap::new(),
             sockets: WasiSocketsCtx::default(),
             in_flight: InFlight::default(),
+            screen: None,
         })
+    }
+
+    /// The same with the credentials that `grants` name, read now and for this call only
+    ///
+    ///
+    /// # Errors
+    ///
+    /// `credential_missing` when one cannot be had, and as [`CallGrants::new`].
+    pub async fn with_credentials(mut grants: Grants, budget: &Budget) -> Result<Self, Refusal> {
+        let keyring = credential::arm(&mut grants.endpoints).await?;
+        let mut call = Self::new(grants, budget)?;
+        if let Some(keyring) = keyring {
+            call.screen = Some(keyring.screen());
+            call.endpoint.search_for(keyring);
+        }
+        Ok(call)
+    }
+
+    /// JSON text that leaves the call, without the credentials that it holds (C9).
+    pub fn screened(&self, json: String) -> String {
+        match &self.screen {
+            Some(screen) => screen.screen_json(&json).text.into_owned(),
+            None => json,
+        }
     }
 
     /// The meter, for the sandbox's call hook.
@@ -145,7 +193,7 @@ impl CallGrants {
         let (of_stores, dropped_of_stores) = self.stores.take_denials();
         denials.extend(of_stores);
         let dropped = dropped.saturating_add(dropped_of_stores);
-        Captures {
+        let mut captures = Captures {
             stdout: self.stdout.shown(),
             stderr: self.stderr.shown(),
             log: self.log.shown(),
@@ -154,7 +202,11 @@ impl CallGrants {
             limit_hits,
             denials,
             denials_dropped: endpoint.denials_dropped.saturating_add(dropped),
+        };
+        if let Some(screen) = &self.screen {
+            captures.screen(screen);
         }
+        captures
     }
 
     /// One host call begins.

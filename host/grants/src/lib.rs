@@ -11,6 +11,7 @@ mod capture;
 mod cli;
 mod clock;
 mod config;
+mod credential;
 mod directory;
 pub mod endpoint;
 mod grants;
@@ -27,7 +28,12 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use bindery_screen::{Secret, SecretFault};
 pub use call::{CallGrants, Captures, Exit, GrantView};
+pub use credential::{
+    Credential, CredentialFault, SecretFile, SecretHelper, SecretProvider, SecretUnavailable,
+    SecretVariable,
+};
 pub use directory::{Access, DirectoryGrant};
 pub use endpoint::{Denial, EndpointGrant, EndpointGrantError};
 pub use grants::{Clock, GrantError, Grants, Randomness};

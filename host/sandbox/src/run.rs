@@ -28,7 +28,7 @@ use crate::cancel::Cancel;
 use crate::checked::Checked;
 use crate::faults::{Circumstances, Ended, explain, fault};
 use crate::loaded::Prepared;
-use crate::permits::{Permits, at};
+use crate::permits::{Permits, at, cancelled};
 use crate::state::CallState;
 use crate::ticker::Ticker;
 
@@ -121,11 +121,11 @@ fn ready<'a>(host: &Host<'_>, ask: &'a Ask<'_>, grants: &Grants) -> Result<Ready
 
 /// A store is made, used and dropped.
 async fn started(host: &Host<'_>, ask: &Ask<'_>, grants: Grants, ready: &Ready<'_>) -> Run {
-    let grants = match CallGrants::new(grants, ask.budget) {
+    let until = deadline(ask.budget);
+    let grants = match opened(grants, ask, until).await {
         Ok(grants) => grants,
         Err(refusal) => return Run::refused(refusal),
     };
-    let until = deadline(ask.budget);
     let state = CallState::new(grants, ask.budget, until, ask.cancel.clone());
     host.started.fetch_add(1, Ordering::Relaxed);
     let mut store = match state.into_store(host.engine, ask.budget) {
@@ -143,6 +143,27 @@ async fn started(host: &Host<'_>, ask: &Ask<'_>, grants: Grants, ready: &Ready<'
         }
     }
     conclude(end, ask, ready.function)
+}
+
+/// The grants with their credentials, which may take a while to read: against the same
+/// clock and caller as the call itself.
+async fn opened(
+    grants: Grants,
+    ask: &Ask<'_>,
+    until: Option<Instant>,
+) -> Result<CallGrants, Refusal> {
+    let began = Instant::now();
+    tokio::select! {
+        biased;
+        () = ask.cancel.cancelled() => Err(cancelled()),
+        opened = CallGrants::with_credentials(grants, ask.budget) => opened,
+        () = at(until) => Err(LimitHit {
+            name: LimitName::Deadline,
+            limit: ask.budget.get(LimitName::Deadline),
+            used: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+        .into()),
+    }
 }
 
 /// H25: a write of the host cannot be called back; what became of it is not known.
@@ -293,6 +314,11 @@ fn conclude(end: End, ask: &Ask<'_>, function: &Function) -> Run {
         ..
     } = state;
     let split = watch.stop(grants.meter().host_calls());
+    let outcome = match outcome {
+        Outcome::Value(json) => Outcome::Value(grants.screened(json)),
+        Outcome::CapabilityError(json) => Outcome::CapabilityError(grants.screened(json)),
+        Outcome::Refused(refusal) => Outcome::Refused(refusal),
+    };
     let captures = grants.finish();
     let (effects, effects_dropped) = captures.trace.into_parts();
     let receipt = Receipt {

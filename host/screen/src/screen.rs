@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::json::{Part, parts};
 use crate::needles::Needles;
@@ -28,7 +29,7 @@ pub const MASK: &str = "[masked]";
 /// ```
 #[derive(Debug)]
 pub struct Screen {
-    needles: Needles,
+    needles: Arc<Needles>,
     patterns: bool,
 }
 
@@ -49,21 +50,17 @@ impl Screen {
     /// [`SecretFault::TooMany`].
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Result<Self, SecretFault> {
         Ok(Self {
-            needles: Needles::new(secrets)?,
+            needles: Arc::new(Needles::new(secrets)?),
             patterns: true,
         })
     }
 
-    /// Masks `secrets` and nothing else.
-    ///
-    /// # Errors
-    ///
-    /// [`SecretFault::TooMany`].
-    pub fn known<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Result<Self, SecretFault> {
-        Ok(Self {
-            needles: Needles::new(secrets)?,
+    /// Masks the secrets that `needles` finds and nothing else.
+    pub fn known(needles: Arc<Needles>) -> Self {
+        Self {
+            needles,
             patterns: false,
-        })
+        }
     }
 
     /// Masks what is secret in `text`.
@@ -196,7 +193,7 @@ mod tests {
     #[test]
     fn only_known_secrets_are_masked_when_only_they_are_asked_for() {
         let secret = Secret::new("CANARY-1".to_owned()).unwrap();
-        let screen = Screen::known([&secret]).unwrap();
+        let screen = Screen::known(Arc::new(Needles::new([&secret]).unwrap()));
         let screened = screen.screen("Bearer abcdefgh1 CANARY-1");
         assert_eq!(screened.text, "Bearer abcdefgh1 [masked]");
     }

@@ -72,6 +72,11 @@ impl EffectTrace {
         self.effects.get_mut(place)
     }
 
+    /// What each effect was done to, for masking.
+    pub fn resources_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        self.effects.iter_mut().map(|effect| &mut effect.resource)
+    }
+
     /// Takes the effect at `place` out again, if it is the last: it was noted before it was
     /// tried, and did not happen.
     pub fn retract(&mut self, place: usize) {

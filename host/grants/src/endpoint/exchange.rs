@@ -9,6 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bindery_screen::Needles;
 use bindery_types::LimitName;
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderValue, TRANSFER_ENCODING};
 use http_body_util::BodyExt;
@@ -28,9 +29,11 @@ use super::grant::Scheme;
 use super::host::Host;
 use super::ledger::{Request, Slot};
 use super::network::Network;
+use super::scrub::{self, ScrubbedBody};
 use super::target::Target;
 use super::tls;
 use super::wire::Wire;
+use crate::credential::Armed;
 
 /// What a head may have beside its names and values: the first line, line ends.
 const HEAD_FRAME_BYTES: usize = 8 << 10;
@@ -46,6 +49,10 @@ pub(super) struct Exchange {
     pub(super) request: Arc<Request>,
     pub(super) slot: Slot,
     pub(super) options: RequestOptions,
+    /// The credential of the grant that let it pass.
+    pub(super) credential: Option<Arc<Armed>>,
+    /// What answers are searched for, in a call that holds credentials.
+    pub(super) needles: Option<Arc<Needles>>,
 }
 
 /// A response and the task that keeps its connection moving.
@@ -204,18 +211,23 @@ impl Exchange {
             .await
             .map_err(|_| self.late(times, Error::ConnectionReadTimeout))?
             .map_err(|error| self.failed(times, &error))?;
-        let (parts, incoming) = response.into_parts();
+        let (mut parts, incoming) = response.into_parts();
         check_head(&parts)?;
         self.check_head_size(&parts.headers)?;
+        if let Some(needles) = &self.needles {
+            scrub::head(&mut parts, needles)?;
+        }
+        let needles = self.needles;
         let body = ResponseBody::new(incoming, self.request, self.slot).timed(
             times.started,
             times.until,
             self.options.between_bytes_timeout,
         );
-        Ok((
-            http::Response::from_parts(parts, body.boxed_unsync()),
-            worker,
-        ))
+        let body = match needles {
+            Some(needles) => ScrubbedBody::new(body, needles).boxed_unsync(),
+            None => body.boxed_unsync(),
+        };
+        Ok((http::Response::from_parts(parts, body), worker))
     }
 
     /// The message as it goes on the wire: the path that was checked, the host that was
@@ -238,6 +250,16 @@ impl Exchange {
         parts
             .headers
             .insert(CONNECTION, HeaderValue::from_static("close"));
+        if self.needles.is_some() {
+            scrub::request(&mut parts.headers);
+        }
+        // H50: here and nowhere before: the destination is connected and was checked, and
+        // what a guest may have put in this field is replaced.
+        if let Some(credential) = &self.credential {
+            parts
+                .headers
+                .insert(credential.field.clone(), credential.value.clone());
+        }
         let body = RequestBody::new(body, Arc::clone(&self.request));
         Ok(http::Request::from_parts(parts, body))
     }

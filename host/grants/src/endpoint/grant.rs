@@ -7,10 +7,14 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::host::{HostFault, HostRule, split_authority};
+use bindery_types::CredentialName;
+use http::HeaderName;
+
+use super::host::{Host, HostFault, HostRule, split_authority};
 use super::network::Network;
 use super::path::{PathFault, PathPrefix};
 use super::target::Target;
+use crate::credential::{Armed, Credential, CredentialFault};
 
 const TEXT_BYTES_MAX: usize = 2_048;
 const METHOD_BYTES_MAX: usize = 32;
@@ -65,6 +69,9 @@ pub struct EndpointGrant {
     port: u16,
     path: PathPrefix,
     network: Option<Arc<dyn Network>>,
+    credential: Option<Credential>,
+    /// The credential with its value, in the copy of the grant that a call holds.
+    armed: Option<Arc<Armed>>,
 }
 
 /// A text that is no endpoint grant.
@@ -124,6 +131,62 @@ impl EndpointGrant {
     pub fn with_network(mut self, network: Arc<dyn Network>) -> Self {
         self.network = Some(network);
         self
+    }
+
+    /// The same grant, whose requests carry `credential`: the host puts it in when the
+    /// request leaves for the grant's own origin, after every check. A guest neither sees
+    /// it nor sets its field, and what comes back is searched for it.
+    ///
+    /// # Errors
+    ///
+    /// [`CredentialFault`] when the grant is for many hosts, or the credential would cross
+    /// a network in the clear and nobody said that it may.
+    pub fn with_credential(mut self, credential: Credential) -> Result<Self, CredentialFault> {
+        let host = match &self.host {
+            HostRule::One(host) => host,
+            HostRule::Below(_) => return Err(CredentialFault::ManyOrigins(self.to_string())),
+        };
+        let here = match host {
+            Host::Localhost => true,
+            Host::Address(address) => address.is_loopback(),
+            Host::Name(_) => false,
+        };
+        if self.scheme == Scheme::Http && !here && !credential.may_go_in_the_clear() {
+            return Err(CredentialFault::InTheClear(self.to_string()));
+        }
+        self.credential = Some(credential);
+        Ok(self)
+    }
+
+    /// The name of the credential that requests carry.
+    pub fn credential(&self) -> Option<&CredentialName> {
+        self.credential.as_ref().map(Credential::name)
+    }
+
+    pub(crate) fn credential_to_read(&self) -> Option<&Credential> {
+        self.credential.as_ref()
+    }
+
+    /// Puts the value in, for one call.
+    pub(crate) fn arm(&mut self, armed: Arc<Armed>) {
+        self.armed = Some(armed);
+    }
+
+    pub(super) fn armed(&self) -> Option<&Arc<Armed>> {
+        self.armed.as_ref()
+    }
+
+    /// The field that the credential goes into.
+    pub(super) fn credential_field(&self) -> Option<&HeaderName> {
+        self.credential.as_ref().map(Credential::field)
+    }
+
+    /// Whether `target` is on the very origin that the grant spells, by which its
+    /// credential was given.
+    pub(super) fn is_origin_of(&self, target: &Target) -> bool {
+        self.scheme == target.scheme
+            && self.port == target.port
+            && matches!(&self.host, HostRule::One(host) if *host == target.host)
     }
 
     /// What reaches this endpoint, when it is not the host's own network.
@@ -214,6 +277,8 @@ fn read(text: &str) -> Result<EndpointGrant, EndpointFault> {
         port: port.unwrap_or(scheme.default_port()),
         path: PathPrefix::parse(rest.strip_prefix(authority).unwrap_or_default())?,
         network: None,
+        credential: None,
+        armed: None,
     })
 }
 

@@ -3,8 +3,9 @@
 //!
 //! Rule (H27, cases C1–C3, C7): a request is read from the bytes that would be sent,
 //! judged against the grants, its name resolved once, every address checked, and the
-//! connection made to a checked address. No redirect is followed, no proxy is used, no
-//! credential exists here. Reading order: grant, host, path, target, decide; then
+//! connection made to a checked address. No redirect is followed, no proxy is used. A
+//! credential goes on the wire last of all, to its own origin, and is searched for in
+//! every answer. Reading order: grant, host, path, target, decide; then
 //! network, address, exchange and what it is made of; then the interfaces.
 
 mod grant;
@@ -22,6 +23,7 @@ mod exchange;
 mod body;
 mod fault;
 mod ledger;
+mod scrub;
 mod tls;
 mod wire;
 

@@ -13,7 +13,7 @@ use wasmtime_wasi_http::{
     Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpHooks,
 };
 
-use super::decide::{Denial, decide};
+use super::decide::{Denial, asked, decide};
 use super::exchange::Exchange;
 use super::fault;
 use super::grant::EndpointGrant;
@@ -21,6 +21,7 @@ use super::ledger::{EndpointReport, Ledger, Request};
 use super::network::{Network, System};
 use super::target::Target;
 use crate::Meter;
+use crate::credential::{Armed, Keyring};
 
 /// Bytes a guest may write to a body at once (H27).
 const CHUNK_BYTES_MAX: usize = 64 << 10;
@@ -68,6 +69,8 @@ pub(super) struct Sender {
     grants: Vec<EndpointGrant>,
     network: Arc<dyn Network>,
     ledger: Arc<Ledger>,
+    /// What answers are searched for, in a call that holds credentials.
+    keyring: Option<Keyring>,
     /// The request being handed over; taken by the hook, which proves that it got there.
     next: Option<Arc<Request>>,
 }
@@ -83,6 +86,7 @@ impl EndpointState {
                 grants,
                 network: Arc::new(System),
                 ledger: Ledger::new(budget),
+                keyring: None,
                 next: None,
             },
             noted: Vec::new(),
@@ -92,6 +96,11 @@ impl EndpointState {
     /// The limit `name` of the call.
     pub(super) fn limit(&self, name: LimitName) -> bindery_types::Limit {
         self.sender.ledger.limit(name)
+    }
+
+    /// The credentials of the call were read: answers are searched for them.
+    pub(crate) fn search_for(&mut self, keyring: Keyring) {
+        self.sender.keyring = Some(keyring);
     }
 
     /// A request is handed over next; its effect is noted as `resource`.
@@ -152,6 +161,10 @@ impl Sender {
             request.refuse(denial);
             Error::HttpRequestDenied
         })?;
+        let credential = credential(grant, &target).map_err(|denial| {
+            request.refuse(denial);
+            Error::HttpRequestDenied
+        })?;
         let network = grant.network().unwrap_or(&self.network);
         check_declared_size(request, message).map_err(stopped)?;
         Ok(Exchange {
@@ -159,8 +172,37 @@ impl Sender {
             slot: request.take_off().map_err(stopped)?,
             request: Arc::clone(request),
             options: options.unwrap_or_default(),
+            credential,
+            needles: self.keyring.as_ref().map(Keyring::needles),
             target,
         })
+    }
+
+    /// The fields that credentials go into: the host's alone, in every request (H27).
+    fn credential_fields(&self) -> Vec<HeaderName> {
+        let fields = self
+            .grants
+            .iter()
+            .filter_map(EndpointGrant::credential_field);
+        fields.cloned().collect()
+    }
+}
+
+/// What goes with a request that `grant` lets pass.
+fn credential(grant: &EndpointGrant, target: &Target) -> Result<Option<Arc<Armed>>, Denial> {
+    let denial = |rule: String| Denial {
+        asked: asked(target),
+        rule,
+        allow: None,
+    };
+    match (grant.credential(), grant.armed()) {
+        (None, _) => Ok(None),
+        (Some(name), None) => Err(denial(format!("the credential `{name}` was not read"))),
+        // `localhost` covers two addresses; the credential was given for what was written.
+        (Some(name), Some(_)) if !grant.is_origin_of(target) => Err(denial(format!(
+            "the credential `{name}` is for the origin as `{grant}` spells it"
+        ))),
+        (Some(_), Some(armed)) => Ok(Some(Arc::clone(armed))),
     }
 }
 
@@ -199,11 +241,12 @@ type Sent = Result<
 
 impl WasiHttpHooks for Sender {
     fn is_forbidden_header(&mut self, name: &HeaderName) -> bool {
-        is_forbidden(name)
+        is_forbidden(name) || self.credential_fields().contains(name)
     }
 
     fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
-        Arc::new(is_forbidden)
+        let fields = self.credential_fields();
+        Arc::new(move |name: &HeaderName| is_forbidden(name) || fields.contains(name))
     }
 
     /// The host writes it from what was checked.

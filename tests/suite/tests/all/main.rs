@@ -26,6 +26,7 @@ mod http_json;
 mod http_limits;
 mod http_oracle;
 mod http_policy;
+mod http_secrets;
 mod http_servers;
 mod http_tls;
 mod inspect_bounds;
