@@ -119,8 +119,15 @@ impl Answer {
     /// Writes both streams and gives the exit code.
     pub(crate) fn give(self) -> ExitCode {
         screen::write_stderr(&self.stderr);
-        screen::write_stdout(&self.stdout);
-        ExitCode::from(self.code)
+        match screen::write_stdout(&self.stdout) {
+            Ok(()) => ExitCode::from(self.code),
+            Err(error) => {
+                screen::write_stderr(&format!(
+                    "error: the answer could not be written: {error}\n"
+                ));
+                ExitCode::from(ErrorType::Internal.exit_code())
+            }
+        }
     }
 }
 

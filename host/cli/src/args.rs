@@ -49,8 +49,8 @@ pub(crate) struct StoreArgs {
         hide_env_values = true
     )]
     pub(crate) cache: Option<PathBuf>,
-    /// Neither read nor write stored code
-    #[arg(long, conflicts_with = "cache")]
+    /// Neither read nor write stored code, whatever --cache says
+    #[arg(long)]
     pub(crate) no_cache: bool,
     /// Read, check and load stored code from memory instead of mapping the checked file
     #[arg(long)]

@@ -117,6 +117,11 @@ fn directory(text: &str) -> Result<DirectoryGrant, Refusal> {
             )));
         }
     };
+    if guest.contains(':') || !(guest.starts_with('/') || guest == ".") {
+        return Err(usage(format!(
+            "--dir `{text}`: the guest's path begins with `/` (or is `.`) and has no `:`; got `{guest}`"
+        )));
+    }
     let dir = open_directory(Path::new(host))
         .map_err(|error| usage(format!("--dir: cannot open `{host}`: {error}")))?;
     DirectoryGrant::new(dir, guest, access)

@@ -4,16 +4,24 @@ use std::io::{self, IsTerminal, Write};
 
 use tracing_subscriber::EnvFilter;
 
-/// Writes the answer; a reader that went away is not our failure.
+/// Writes the answer. A reader that went away is not our failure; anything else is.
+///
+/// # Errors
+///
+/// When the answer could not be written whole.
 #[allow(
     clippy::print_stdout,
     reason = "this is the one place that writes to it"
 )]
-pub(crate) fn write_stdout(text: &str) {
+pub(crate) fn write_stdout(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    let _ = stdout
+    let written = stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush());
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }
 
 /// Writes beside the answer.
@@ -36,7 +44,7 @@ pub(crate) fn start_log() {
     let started = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
-        .with_ansi(stderr_is_terminal())
+        .with_ansi(false)
         .try_init();
     // A log that is already there serves as well.
     drop(started);

@@ -66,6 +66,7 @@ pub(crate) fn explain(error: &Error, call: &Circumstances<'_>) -> Ended {
     }
     let refusal = by_our_type(error, call)
         .or_else(|| by_engine_type(error, call))
+        .or_else(|| by_system(error))
         .or_else(|| by_text(error, call))
         .unwrap_or_else(|| fault("trap", "the component failed"));
     Ended::Refused(refusal.for_operator(format!("{error:#}")))
@@ -229,6 +230,21 @@ fn by_text(error: &Error, call: &Circumstances<'_>) -> Option<Refusal> {
         None => call.refused_growth.map(Refusal::from),
     }
 }
+
+/// What the system refused to the host is no fault of the guest's.
+fn by_system(error: &Error) -> Option<Refusal> {
+    let short = error.chain().any(|cause| {
+        let system = cause.downcast_ref::<std::io::Error>();
+        system.is_some_and(|error| error.raw_os_error().is_some())
+            || SYSTEM_TEXTS
+                .iter()
+                .any(|part| cause.to_string().contains(part))
+    });
+    short.then(|| Refusal::new(ErrorType::Busy, "the host is short of memory for this call"))
+}
+
+/// How the engine words what the system refused to it.
+const SYSTEM_TEXTS: &[&str] = &["mmap failed", "mprotect failed", "madvise failed"];
 
 /// What the pool says of a component that its slots cannot hold, and which limit that is.
 const POOL_TEXTS: &[(&str, LimitName)] = &[

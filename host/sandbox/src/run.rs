@@ -194,8 +194,18 @@ async fn race(
     tokio::select! {
         biased;
         () = cancel.cancelled() => Attempt::Interrupted,
-        end = attempt => end,
+        end = attempt => in_time(end, until, cancel),
         () = at(until) => Attempt::Interrupted,
+    }
+}
+
+/// Lifting a result is one stretch of work that its output limit bounds; a value that was
+/// ready only after the deadline, or after somebody cancelled, is none.
+fn in_time(end: Attempt, until: Option<Instant>, cancel: &Cancel) -> Attempt {
+    let late = until.is_some_and(|until| until <= Instant::now());
+    match end {
+        Attempt::Ended(Ok(_)) if late || cancel.is_cancelled() => Attempt::Interrupted,
+        end => end,
     }
 }
 

@@ -261,6 +261,7 @@ impl Masker {
 }
 
 #[cfg(test)]
+#[allow(clippy::string_slice, reason = "the texts of these tests are ASCII")]
 mod tests {
     use proptest::prelude::*;
 

@@ -238,6 +238,7 @@ impl Text<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::string_slice, reason = "the texts of these tests are ASCII")]
 mod tests {
     use super::*;
 

@@ -38,13 +38,17 @@ async fn call(args: &RunArgs) -> Result<Run, Refusal> {
     let host = host(&args.store, &budget)?;
     let cancel = Cancel::new();
     let interrupted = cancel.clone();
-    // Ctrl-C asks the run to end; its effects are still in the receipt.
+    // Whoever ends the command asks the run to end; its effects are still in the receipt.
     tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
+        if asked_to_end().await.is_ok() {
             interrupted.cancel();
         }
     });
-    let component = host.load(bytes).await?;
+    let component = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err(ended_before_the_run()),
+        loaded = host.load(bytes) => loaded?,
+    };
     Ok(host
         .run(
             &component,
@@ -55,6 +59,26 @@ async fn call(args: &RunArgs) -> Result<Run, Refusal> {
             &cancel,
         )
         .await)
+}
+
+/// Ctrl-C, and the two ways in which a system asks a command to end. A file that may not
+/// grow any more is an error of its write, not the end of the process.
+async fn asked_to_end() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    const FILE_TOO_LARGE: i32 = 25;
+    let _survived = signal(SignalKind::from_raw(FILE_TOO_LARGE))?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted,
+        _ = terminate.recv() => Ok(()),
+        _ = hang_up.recv() => Ok(()),
+    }
+}
+
+fn ended_before_the_run() -> Refusal {
+    let message = "the command was ended while the component was being compiled";
+    Refusal::new(bindery::ErrorType::Cancelled, message)
 }
 
 fn host(store: &StoreArgs, budget: &bindery::Budget) -> Result<Host, Refusal> {

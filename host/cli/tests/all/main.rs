@@ -9,6 +9,7 @@
 
 mod cases;
 mod closed_set;
+mod ends;
 mod grants;
 mod help;
 mod process;

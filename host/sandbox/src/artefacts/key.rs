@@ -73,6 +73,15 @@ impl Key {
         let mut bytes = Vec::with_capacity(FILE_BYTES);
         let bound = u64::try_from(FILE_BYTES + 1).unwrap_or(u64::MAX);
         file.take(bound).read_to_end(&mut bytes)?;
+        // A file of another size was never a key: it is somebody's, and is not touched.
+        if !bytes.is_empty() && bytes.len() != FILE_BYTES {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!(
+                    "the file `{NAME}` in it is not the key of a store; choose a folder of its own"
+                ),
+            ));
+        }
         let parts = bytes.split_first_chunk::<SECRET_BYTES>();
         let sound = parts
             .map(|(secret, check)| (Self(*secret), check))

@@ -9,7 +9,6 @@ use bindery::{
 };
 use bindery_artefacts::rust_guest;
 use bindery_types::ApprovalRequirement;
-use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use serde_json::Value;
 
@@ -47,7 +46,7 @@ impl Scene {
     async fn new(rules: &str, approval: ApprovalRequirement) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.txt"), "one\ntwo\n").unwrap();
-        let dir = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
+        let dir = Dir::from_std_file(std::fs::File::open(folder.path()).unwrap());
         let grant = DirectoryGrant::new(dir, "/src", Access::ReadWrite).unwrap();
         let document = Document::parse("bindery.toml", &format!("{FRAME}{rules}")).unwrap();
         let host = Host::builder()
