@@ -15,8 +15,8 @@ use bindery_types::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::call::decision_event;
 use crate::clock::random;
+use crate::decision::decision_event;
 use crate::facts::{About, decided, key_of};
 use crate::held::Held;
 use crate::session::Session;

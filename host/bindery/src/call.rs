@@ -5,31 +5,30 @@
 //! it is durable (I18). Whatever happens is recorded; what nobody knows is said to be
 //! uncertain and is never run again by itself (I17).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bindery_ledger::event::{
-    Amounts, CallDecided, CallIntent, CallOutcome, CallRefused, CallUncertain,
-    Decision as DecisionRecord, Idempotent, OutputRef, ProposalMade,
-};
-use bindery_ledger::words::{CallEnd, Doubt, Effectful, Meter, Operation, Step, Verdict as Word};
-use bindery_ledger::{CapabilityKey, JournalError, Lease, Line, Rejection, Summary};
-use bindery_policy::{Ask, Decision, Policy, Question, Ruling, Verb, Verdict};
+use bindery_ledger::event::{CallDecided, CallIntent, CallRefused, Idempotent};
+use bindery_ledger::words::{CallEnd, Effectful, Operation, Step};
+use bindery_ledger::{CapabilityKey, JournalError, Lease, Rejection};
+use bindery_policy::{Ask, Decision, Policy, Ruling, Verb};
 use bindery_sandbox::{Cancel, Checked};
 use bindery_types::{
-    BindingHandle, CallId, Digest, ErrorType, IdempotencyKey, LimitName, Moment, Outcome,
-    ProposalId, Receipt, Refusal, Risk, Run, canonical, canonical_digest,
+    BindingHandle, CallId, Digest, ErrorType, IdempotencyKey, Moment, Outcome, ProposalId, Refusal,
+    Risk, Run, canonical_digest,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::bind::parsed;
 use crate::clock::random;
+use crate::decision::decision_event;
 use crate::facts::{About, decided, key_of};
 use crate::held::{Held, Opened};
+use crate::redact::redacted;
 use crate::session::Session;
+use crate::settlement::{Ending, ending, reserve, said_uncertain};
 
 /// How long the outcome of an idempotency key is kept.
-const KEY_MS: u64 = 24 * 3_600_000;
+pub(crate) const KEY_MS: u64 = 24 * 3_600_000;
 
 /// What a caller may say beside the arguments.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +51,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    fn refused(call: CallId, refusal: Refusal) -> Self {
+    pub(crate) fn refused(call: CallId, refusal: Refusal) -> Self {
         Self {
             call,
             proposal: None,
@@ -62,13 +61,13 @@ impl Reply {
 }
 
 /// A call on its way down: what each step adds for the next.
-struct Resolved {
-    call: CallId,
+pub(crate) struct Resolved {
+    pub(crate) call: CallId,
     asked_at: Moment,
-    opened: Arc<Opened>,
-    handle: BindingHandle,
-    held: Arc<Held>,
-    capability: CapabilityKey,
+    pub(crate) opened: Arc<Opened>,
+    pub(crate) handle: BindingHandle,
+    pub(crate) held: Arc<Held>,
+    pub(crate) capability: CapabilityKey,
 }
 
 impl Session {
@@ -446,7 +445,7 @@ impl Session {
         }
     }
 
-    fn decided_event(
+    pub(crate) fn decided_event(
         &self,
         resolved: &Resolved,
         digest: Digest,
@@ -465,315 +464,8 @@ impl Session {
             error,
         }
     }
-
-    /// a proposal is made, nothing starts. The same question asked again while it
-    /// is pending is the same proposal.
-    async fn ask(
-        &self,
-        resolved: &Resolved,
-        arguments: &Value,
-        decision: &Decision,
-        question: &Question,
-    ) -> Reply {
-        let refusal = decision.refusal().unwrap_or_else(lost);
-        let digest = question
-            .arguments_digest
-            .unwrap_or_else(|| canonical_digest(arguments));
-        let decided = self.decided_event(resolved, digest, arguments, decision, refusal.kind());
-        let told = self.told(&resolved.opened, Operation::Call, "policy asks an operator");
-        let mut batch = vec![self.governor.entry(&told, decided)];
-        let pending = self.pending(resolved, digest, question);
-        let proposal = match pending {
-            Some(proposal) => proposal,
-            None => {
-                let bits = match random() {
-                    Ok(bits) => bits,
-                    Err(refusal) => return Reply::refused(resolved.call, refusal),
-                };
-                let proposal = ProposalId::from_random(bits);
-                let made = self.proposal(resolved, proposal, digest, arguments, question);
-                batch.push(self.governor.entry(&told, made));
-                proposal
-            }
-        };
-        match self.governor.record(batch).await {
-            Ok(_) => Reply {
-                proposal: Some(proposal),
-                ..Reply::refused(
-                    resolved.call,
-                    refusal.with("proposal", proposal.to_string()),
-                )
-            },
-            Err(error) => Reply::refused(resolved.call, error.refusal()),
-        }
-    }
-
-    fn pending(
-        &self,
-        resolved: &Resolved,
-        digest: Digest,
-        question: &Question,
-    ) -> Option<ProposalId> {
-        use bindery_ledger::words::ProposalStatus;
-        let found = self.governor.look(|state| {
-            let same = state.proposals().find(|(_, proposal)| {
-                proposal.status == ProposalStatus::Pending
-                    && proposal.asked.session == self.id
-                    && proposal.asked.binding == Some(resolved.handle)
-                    && proposal.asked.arguments == digest
-                    && proposal.asked.requirement == question.requirement
-                    && proposal.asked.policy_version == question.policy_version
-                    && self.governor.clock.now() < proposal.asked.expires_at
-            });
-            same.map(|(id, _)| *id)
-        });
-        found.flatten()
-    }
-
-    fn proposal(
-        &self,
-        resolved: &Resolved,
-        proposal: ProposalId,
-        digest: Digest,
-        arguments: &Value,
-        question: &Question,
-    ) -> ProposalMade {
-        let who = resolved.opened.session.who();
-        let evidence = self.governor.look(|state| {
-            let known = state.capability(&resolved.capability);
-            known.map(|known| known.evidence_refs.clone())
-        });
-        let summary = json!({
-            "risk": question.risk,
-            "capability": resolved.capability.id,
-            "arguments": redacted(arguments).value(),
-            "scope": serde_json::to_value(&*resolved.held.scope).unwrap_or_default(),
-            "expected_effect": question.side_effect,
-        });
-        ProposalMade {
-            proposal,
-            call: Some(resolved.call),
-            binding: Some(resolved.handle),
-            session: self.id,
-            principal: who.principal.clone(),
-            tenant: who.tenant.clone(),
-            run: who.run,
-            archetype: who.archetype.clone(),
-            capability: resolved.capability.clone(),
-            descriptor_digest: question.descriptor,
-            arguments: digest,
-            scope_digest: question.scope_digest,
-            environment_generation: question.generation,
-            policy_version: question.policy_version,
-            requirement: question.requirement,
-            risk: question.risk,
-            side_effect_class: question.side_effect,
-            summary: Summary::new(summary).unwrap_or_default(),
-            evidence: evidence.flatten().unwrap_or_default(),
-            expires_at: question.expires,
-        }
-    }
 }
 
-fn lost() -> Refusal {
+pub(crate) fn lost() -> Refusal {
     Refusal::new(ErrorType::Internal, "the host lost what it had decided")
-}
-
-/// The most that a call may draw from the aggregate budgets.
-fn reserve(held: &Held) -> Amounts {
-    let limit = |name: LimitName| held.budget.get(name).or_max();
-    BTreeMap::from([
-        (Meter::Calls, 1),
-        (Meter::Fuel, limit(LimitName::Fuel)),
-        (Meter::WallMs, limit(LimitName::Deadline)),
-        (Meter::HostCalls, limit(LimitName::HostCalls)),
-        (Meter::OutputBytes, limit(LimitName::Output)),
-    ])
-}
-
-fn spent(receipt: &Receipt) -> Amounts {
-    BTreeMap::from([
-        (Meter::Calls, 1),
-        (Meter::Fuel, receipt.fuel_used),
-        (Meter::WallMs, receipt.wall_us / 1_000),
-        (Meter::HostCalls, receipt.host_calls),
-        (Meter::OutputBytes, receipt.bytes_out),
-    ])
-}
-
-/// How a call ended, for the ledger.
-enum Ending {
-    Known(Box<CallOutcome>, Vec<bindery_ledger::Kept>),
-    Unknown(CallUncertain),
-}
-
-fn ending(call: CallId, effectful: bool, run: &Run, now: Moment) -> Ending {
-    let (effects, effects_dropped) = match &run.receipt {
-        Some(receipt) => (receipt.effects.clone(), receipt.effects_dropped),
-        None => (Vec::new(), 0),
-    };
-    let started = run.receipt.is_some();
-    let (end, error, text) = match &run.outcome {
-        Outcome::Value(text) => (CallEnd::Succeeded, None, Some(text)),
-        Outcome::CapabilityError(text) => (CallEnd::CapabilityError, None, Some(text)),
-        Outcome::Refused(refusal) if !started => {
-            (CallEnd::FailedBeforeEffect, Some(refusal.kind()), None)
-        }
-        Outcome::Refused(refusal) if effectful && stopped(refusal.kind()).is_some() => {
-            let doubt = stopped(refusal.kind()).unwrap_or(Doubt::Abandoned);
-            return Ending::Unknown(CallUncertain {
-                call,
-                doubt,
-                effects,
-                effects_dropped,
-            });
-        }
-        Outcome::Refused(refusal) if refusal.kind() == ErrorType::Cancelled => {
-            (CallEnd::Cancelled, Some(refusal.kind()), None)
-        }
-        Outcome::Refused(refusal) => (CallEnd::Failed, Some(refusal.kind()), None),
-    };
-    let output = text.map(|text| OutputRef {
-        digest: Digest::of(text.as_bytes()),
-        bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
-    });
-    let kept = text
-        .zip(output.as_ref())
-        .map(|(text, output)| bindery_ledger::Kept {
-            digest: output.digest,
-            text: text.clone(),
-            expires_at: now.after_ms(KEY_MS),
-        });
-    let receipt = run
-        .receipt
-        .as_ref()
-        .map(|receipt| canonical_digest(&serde_json::to_value(receipt).unwrap_or_default()));
-    let message = match &run.outcome {
-        Outcome::Refused(refusal) => Some(Line::cut(refusal.message())),
-        Outcome::Value(_) | Outcome::CapabilityError(_) => None,
-    };
-    let outcome = CallOutcome {
-        call,
-        end,
-        error,
-        message,
-        spent: run.receipt.as_ref().map(spent).unwrap_or_default(),
-        output,
-        receipt,
-        effects,
-        effects_dropped,
-    };
-    Ending::Known(Box::new(outcome), kept.into_iter().collect())
-}
-
-/// C-39: what stopped a call with effects leaves a doubt.
-fn stopped(kind: ErrorType) -> Option<Doubt> {
-    match kind {
-        ErrorType::Timeout => Some(Doubt::Timeout),
-        ErrorType::Cancelled => Some(Doubt::Cancelled),
-        ErrorType::UncertainSideEffect => Some(Doubt::AnswerLost),
-        _ => None,
-    }
-}
-
-/// C-39: the caller of an effectful call that was stopped is told the same.
-fn said_uncertain(run: Run) -> Run {
-    match &run.outcome {
-        Outcome::Refused(refusal)
-            if run.receipt.is_some()
-                && refusal.kind() != ErrorType::UncertainSideEffect
-                && stopped(refusal.kind()).is_some() =>
-        {
-            let text = "the call was stopped, and what it did outside is not known";
-            let uncertain = Refusal::new(ErrorType::UncertainSideEffect, text)
-                .with("ended_by", refusal.kind().as_str());
-            Run {
-                outcome: Outcome::Refused(uncertain),
-                ..run
-            }
-        }
-        _ => run,
-    }
-}
-
-/// What a reviewer sees of arguments: short values as they are, long ones by size, and
-/// nothing of a member whose name speaks of a secret (R-560, case G6).
-fn redacted(arguments: &Value) -> Summary {
-    let shown = shown(arguments, 0);
-    Summary::new(shown).unwrap_or_else(|_| {
-        let bytes = canonical(arguments).len();
-        Summary::new(json!({ "too_large_to_show_bytes": bytes })).unwrap_or_default()
-    })
-}
-
-const SHOWN_CHARS: usize = 256;
-const SHOWN_DEPTH: usize = 8;
-const SHOWN_ITEMS: usize = 32;
-const SECRET_WORDS: &[&str] = &[
-    "password",
-    "passwd",
-    "secret",
-    "token",
-    "key",
-    "credential",
-    "auth",
-];
-
-fn shown(value: &Value, depth: usize) -> Value {
-    match value {
-        Value::Array(items) if depth >= SHOWN_DEPTH || items.len() > SHOWN_ITEMS => {
-            json!({ "items": items.len() })
-        }
-        Value::Array(items) => items.iter().map(|item| shown(item, depth + 1)).collect(),
-        Value::Object(members) if depth >= SHOWN_DEPTH => json!({ "members": members.len() }),
-        Value::Object(members) => {
-            let member = |(name, value): (&String, &Value)| {
-                let lower = name.to_ascii_lowercase();
-                let secret = SECRET_WORDS.iter().any(|word| lower.contains(word));
-                let value = if secret {
-                    Value::from("(redacted)")
-                } else {
-                    shown(value, depth + 1)
-                };
-                (name.clone(), value)
-            };
-            Value::Object(members.iter().map(member).collect())
-        }
-        Value::String(text) if text.chars().count() > SHOWN_CHARS => {
-            let cut: String = text.chars().take(SHOWN_CHARS).collect();
-            json!({ "begins": cut, "chars": text.chars().count() })
-        }
-        other => other.clone(),
-    }
-}
-
-/// A decision as the ledger keeps it.
-pub(crate) fn decision_event(decision: &Decision) -> DecisionRecord {
-    use bindery_policy::{Axis, AxisVerdict};
-    let asks = decision
-        .trace
-        .lines()
-        .find(|(_, line)| line.verdict == AxisVerdict::Ask);
-    let axis = decision
-        .trace
-        .first_block()
-        .or(asks)
-        .map_or(Axis::Approval, |(axis, _)| axis);
-    let rule = decision
-        .trace
-        .line(Axis::Allow)
-        .and_then(|line| line.rule.as_ref());
-    DecisionRecord {
-        verdict: match decision.verdict() {
-            Verdict::Allow => Word::Allow,
-            Verdict::Ask => Word::Ask,
-            Verdict::Deny => Word::Deny,
-        },
-        axis: Line::cut(axis.as_str()),
-        rule: rule.map(|rule| Digest::of(format!("{}:{}", rule.file, rule.line).as_bytes())),
-        policy_version: decision.policy_version,
-        requirement: decision.requirement,
-        risk: decision.risk,
-        trace: Summary::new(decision.trace.to_json()).unwrap_or_default(),
-    }
 }

@@ -13,7 +13,7 @@ use bindery_ledger::{Binding, Entry};
 use bindery_policy::{Ask, Ruling, Verb};
 use bindery_types::{BindingHandle, Refusal, SessionId};
 
-use crate::call::decision_event;
+use crate::decision::decision_event;
 use crate::facts::{About, decided, key_of};
 use crate::governor::{Current, Governor, Told, known_names, names_of, version_of};
 use crate::held::Opened;

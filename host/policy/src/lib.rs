@@ -1,6 +1,6 @@
 //! The only place in the product that says yes.
 //!
-//! Rule: one pure function, [`decide`], over a document, a question and what the host knows
+//! Rule: one pure function, [`decide()`], over a document, a question and what the host knows
 //! at that moment; no clock, no file, no input or output. Everything denies by default, a
 //! denial wins at every scope, and what was decided travels as a [`Grant`], which nothing
 //! else can make. The order of evaluation is the documentation of the module `decide`.

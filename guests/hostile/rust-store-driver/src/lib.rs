@@ -18,9 +18,9 @@ struct Driver;
 impl Guest for Driver {
     fn act(store: String, steps: Vec<Step>) -> Result<Vec<Outcome>, String> {
         let bucket = open(&store).map_err(told)?;
-        let done = steps.into_iter().map(|step| {
-            take(&bucket, step).unwrap_or_else(|error| Outcome::Failed(told(error)))
-        });
+        let done = steps
+            .into_iter()
+            .map(|step| take(&bucket, step).unwrap_or_else(|error| Outcome::Failed(told(error))));
         Ok(done.collect())
     }
 
