@@ -34,7 +34,7 @@ pub enum Node {
     Tuple,
     /// `record`, and the parameters of a call
     Record {
-        /// index into [`Tape::fields`] of the first field's entry; one entry per field in
+        /// index into `Tape::fields` of the first field's entry; one entry per field in
         /// declaration order
         fields: u32,
         /// index of the first node after the record
