@@ -17,7 +17,7 @@ use bindery_ledger::event::{
 };
 use bindery_ledger::words::{CatalogueInput, EvidenceKind, Lifecycle, Operation};
 use bindery_ledger::{Entry, Line, State, Summary};
-use bindery_policy::{Policy, class_of, graver};
+use bindery_policy::{Policy, class_of, classify, graver};
 use bindery_sandbox::LoadedComponent;
 use bindery_types::{
     CapabilityId, Digest, ErrorType, EvidenceId, ExecutionState, Moment, Namespace, Provider,
@@ -29,7 +29,7 @@ use serde_json::json;
 
 use crate::Host;
 use crate::clock::random;
-use crate::facts::key_of;
+use crate::facts::{declared, key_of};
 use crate::governor::{Current, Governor, compiled, known_names, names_of, version_of};
 use crate::held::Powers;
 
@@ -254,7 +254,6 @@ impl Plan {
             batch.push(governor.entry(&told, changed));
         }
         let known = governor.look(|state| self.known(state)).unwrap_or_default();
-        let current = governor.read();
         for row in self.catalogue.entries() {
             let mine = self
                 .rows
@@ -271,7 +270,6 @@ impl Plan {
                 (None, None) => {}
             }
         }
-        drop(current);
         Ok(batch)
     }
 
@@ -373,12 +371,6 @@ impl Plan {
 
     fn take_effect(self, governor: &Governor, loaded: LoadedComponent) {
         let mut current = governor.write();
-        for (row, verdict, powers) in &self.rows {
-            current
-                .powers
-                .insert(row.descriptor.id().clone(), Arc::clone(powers));
-            let _ = verdict;
-        }
         current.loaded.insert(loaded.digest(), loaded);
         current.catalogue = self.catalogue;
         current.policy = Arc::new(self.policy);
@@ -391,10 +383,10 @@ impl Plan {
                 .entries()
                 .any(|row| row.descriptor.implementation_digest() == *digest)
         });
-        for (row, verdict, _) in self.rows {
-            current
-                .catalogue
-                .set_validation(row.descriptor.id(), verdict.status);
+        for (row, verdict, powers) in self.rows {
+            let id = row.descriptor.id();
+            current.catalogue.set_validation(id, verdict.status);
+            current.powers.insert(id.clone(), powers);
         }
     }
 }
@@ -485,16 +477,13 @@ fn verdict(
 ) -> Verdict {
     let id = row.descriptor.id();
     let (class, resources) = granted(policy, names.get(id), id);
-    let declared = row.descriptor.contract().declared_risk();
-    let risk = class
-        .least_risk()
-        .max(declared.unwrap_or(class.least_risk()));
+    let risk = classify(declared(row.descriptor.contract()), class, None).risk;
     let classification = Classification {
         risk_possible: powers.possible.least_risk().max(risk),
         risk,
         side_effects: class,
         resources,
-        authentication: powers.credentials.iter().map(ToString::to_string).collect(),
+        authentication: Vec::new(),
         approval: row
             .descriptor
             .contract()
@@ -521,14 +510,14 @@ fn described(
     let descriptor = &row.descriptor;
     let id = descriptor.id();
     let (class, resources) = granted(policy, names.get(id), id);
-    let possible = powers.possible.least_risk();
     let (input_schema_ref, output_schema_ref) = descriptor.schema_refs();
     // C-57: while no grant feeds it, its risk is what its imports make possible.
-    let least = if resources.is_empty() {
-        possible
+    let fed = if resources.is_empty() {
+        powers.possible
     } else {
-        class.least_risk()
+        class
     };
+    let risk = classify(declared(descriptor.contract()), fed, policy.raised_risk(id)).risk;
     CapabilityDescribed {
         capability: key_of(row),
         descriptor_digest: descriptor.digest(),
@@ -537,15 +526,11 @@ fn described(
         output_schema_ref,
         dependencies: Vec::new(),
         execution_state: row.execution_state,
-        risk_class: least.max(descriptor.contract().declared_risk().unwrap_or(least)),
-        risk_possible: possible.max(least),
+        risk_class: risk,
+        risk_possible: powers.possible.least_risk().max(fed.least_risk()),
         side_effect_class: class,
         resource_scope: Summary::new(json!({ "grants": resources })).unwrap_or_default(),
-        authentication_requirements: powers
-            .credentials
-            .iter()
-            .map(|name| Line::cut(name.as_str()))
-            .collect(),
+        authentication_requirements: Vec::new(),
         trust_status: row.trust,
     }
 }

@@ -109,7 +109,6 @@ impl Session {
             opened: &opened,
             row,
             binding: None,
-            credentials: &[],
         };
         let ask = Ask {
             verb: Verb::Bind,

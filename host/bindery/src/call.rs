@@ -161,7 +161,6 @@ impl Session {
             opened: &resolved.opened,
             row,
             binding: Some((resolved.handle, &resolved.held)),
-            credentials: &[],
         };
         let digest = canonical_digest(arguments);
         let ask = Ask {
@@ -217,20 +216,35 @@ impl Session {
             .grants(policy.document(), grant.scope());
         let run = match grants {
             Ok(grants) => {
-                let sandbox = &self.governor.sandbox;
-                let _listed = self
-                    .governor
-                    .running
-                    .list(resolved.call, options.cancel.clone());
+                let cancel = Cancel::new();
+                let _listed = self.governor.running.list(resolved.call, cancel.clone());
                 // What was revoked between the intent and the listing is ended here.
-                self.governor.stop_overtaken();
-                sandbox
-                    .run_checked(checked, grants, grant.budget(), &options.cancel)
-                    .await
+                if self.is_overtaken(resolved.call) {
+                    cancel.cancel();
+                }
+                let sandbox = &self.governor.sandbox;
+                let run = sandbox.run_checked(checked, grants, grant.budget(), &cancel);
+                let mut run = std::pin::pin!(run);
+                tokio::select! {
+                    run = &mut run => run,
+                    () = options.cancel.cancelled() => {
+                        cancel.cancel();
+                        run.await
+                    }
+                }
             }
             Err(refusal) => Run::refused(refusal),
         };
-        self.settle(&resolved, lease, run).await
+        let keyed = options.idempotency_key.is_some();
+        self.settle(&resolved, lease, run, keyed).await
+    }
+
+    fn is_overtaken(&self, call: CallId) -> bool {
+        let over = |call: &bindery_ledger::Call| call.overtaken.is_some();
+        let found = self
+            .governor
+            .look(|state| state.call(call).is_some_and(over));
+        found == Some(true)
     }
 
     /// Step 4: budget, approval and key are claimed in one record.
@@ -351,10 +365,11 @@ impl Session {
     }
 
     /// Step 6: how it ended is recorded before anybody is told.
-    async fn settle(&self, resolved: &Resolved, lease: Lease, run: Run) -> Reply {
+    async fn settle(&self, resolved: &Resolved, lease: Lease, run: Run, keyed: bool) -> Reply {
         let call = resolved.call;
         let effectful = resolved.held.risk != Risk::ReadOnly;
-        let (event, kept) = match ending(call, effectful, &run, self.governor.clock.now()) {
+        let (event, kept) = match ending(call, (effectful, keyed), &run, self.governor.clock.now())
+        {
             Ending::Known(outcome, kept) => (lease.settle(*outcome), kept),
             Ending::Unknown(uncertain) => (lease.doubt(uncertain), Vec::new()),
         };
@@ -364,11 +379,7 @@ impl Session {
         let told = self.told(&resolved.opened, Operation::Call, "the call ended");
         let entry = self.governor.entry(&told, event);
         let recorded = if effectful || !kept.is_empty() {
-            let journal = Arc::clone(&self.governor.journal);
-            let append = tokio::task::spawn_blocking(move || journal.append(vec![entry], kept));
-            append
-                .await
-                .unwrap_or_else(|_| Err(JournalError::Poisoned("interrupted".to_owned())))
+            self.governor.record_with(vec![entry], kept).await
         } else {
             self.governor.journal.append_lazy(vec![entry])
         };

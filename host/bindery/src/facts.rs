@@ -3,14 +3,14 @@
 //! Rule: nothing is decided here. Every field is read from the catalogue, the ledger or the
 //! configuration; what nobody knows is left at its closed value.
 
-use bindery_catalogue::Entry as Row;
+use bindery_catalogue::{Contract, Entry as Row};
 use bindery_ledger::words::{Meter, ProposalStatus};
 use bindery_ledger::{Binding, Bucket, BudgetScope, CapabilityKey, Proposal, State, Target};
 use bindery_policy::{
     ApprovalFacts, Ask, BindingFacts, Counter, Covers, Decision, Declared, EntryFacts,
     EnvironmentFacts, Facts, Policy, Registration, Subject, Switch, Used, Window, decide,
 };
-use bindery_types::{ApprovalRequirement, BindingHandle, CapabilityId, CredentialName};
+use bindery_types::{ApprovalRequirement, BindingHandle, CapabilityId};
 
 use crate::held::{Held, Opened, Powers};
 
@@ -22,8 +22,6 @@ pub(crate) struct About<'a> {
     pub(crate) row: Option<(&'a Row, &'a Powers)>,
     /// The binding of a call or a refresh.
     pub(crate) binding: Option<(BindingHandle, &'a Held)>,
-    /// Credentials that can be read now.
-    pub(crate) credentials: &'a [CredentialName],
 }
 
 /// Decides `ask` over what `state` and `about` say.
@@ -53,7 +51,8 @@ pub(crate) fn decided(state: &State, about: &About<'_>, ask: &Ask<'_>) -> Decisi
             let thrown = state.switch_for(key, &who.principal)?;
             Some(switch(thrown))
         }),
-        credentials: about.credentials,
+        // This host hands out none: what needs one is refused.
+        credentials: &[],
         write_gate: state.write_gate().is_some(),
         approvals: &approvals,
         used: &used,
@@ -77,6 +76,15 @@ pub(crate) fn key_of(row: &Row) -> CapabilityKey {
     CapabilityKey {
         id: row.descriptor.id().clone(),
         implementation: Some(row.descriptor.implementation_digest()),
+    }
+}
+
+/// What a contract declares of effects, in the words of policy.
+pub(crate) fn declared(contract: &Contract) -> Declared {
+    Declared {
+        risk: contract.risk,
+        read_only: contract.read_only,
+        side_effect: contract.side_effects,
     }
 }
 
@@ -104,15 +112,11 @@ fn entry_facts<'a>(state: &State, row: &'a Row, powers: &'a Powers) -> EntryFact
         validation: known.map_or(bindery_types::ValidationStatus::Candidate, |known| {
             known.validation_status()
         }),
-        declared: Declared {
-            risk: contract.risk,
-            read_only: contract.read_only,
-            side_effect: contract.side_effects,
-        },
+        declared: declared(contract),
         approval: contract.approval,
         allowed_agents: contract.allowed_agents.as_deref(),
         allowed_archetypes: contract.allowed_archetypes.as_deref(),
-        credentials: &powers.credentials,
+        credentials: &[],
         needs: &powers.needs,
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use bindery_catalogue::{Catalogue, Entry as Row, Seen, public_names};
 use bindery_ledger::event::Event;
 use bindery_ledger::words::{Basis, Operation};
-use bindery_ledger::{Actor, Entry, Journal, JournalError, Line, Lost, State};
+use bindery_ledger::{Actor, Entry, Journal, JournalError, Kept, Line, Lost, State};
 use bindery_policy::{Document, KnownNames, Missing, Policy};
 use bindery_sandbox::{LoadedComponent, Sandbox};
 use bindery_types::{
@@ -55,6 +55,7 @@ pub(crate) struct Current {
 }
 
 /// What a record says beside its event.
+#[derive(Clone, Copy)]
 pub(crate) struct Told<'a> {
     pub(crate) actor: &'a Actor,
     pub(crate) session: Option<SessionId>,
@@ -147,11 +148,24 @@ impl Governor {
     ///
     /// # Errors
     ///
-    /// The refusal that the ledger's rejection is for a caller.
+    /// When the ledger rejects it or cannot be written.
     pub(crate) async fn record(&self, batch: Vec<Entry>) -> Result<u64, JournalError> {
+        self.record_with(batch, Vec::new()).await
+    }
+
+    /// The same, with results to be kept beside it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Governor::record`].
+    pub(crate) async fn record_with(
+        &self,
+        batch: Vec<Entry>,
+        kept: Vec<Kept>,
+    ) -> Result<u64, JournalError> {
         let journal = Arc::clone(&self.journal);
         // An append waits for the disk: on a thread that may.
-        let append = tokio::task::spawn_blocking(move || journal.append(batch, Vec::new()));
+        let append = tokio::task::spawn_blocking(move || journal.append(batch, kept));
         append.await.unwrap_or_else(|_| {
             Err(JournalError::Poisoned(
                 "the writer was interrupted".to_owned(),

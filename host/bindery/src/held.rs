@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bindery_ledger::Actor;
 use bindery_policy::{Counter, GrantKind, Need, Scope, Session, SessionSpec, Subject};
-use bindery_types::{Budget, CredentialName, Digest, Import, Moment, Risk, Shape, SideEffectClass};
+use bindery_types::{Budget, Digest, Import, Moment, Risk, Shape, SideEffectClass};
 
 /// An open session.
 pub(crate) struct Opened {
@@ -34,7 +34,6 @@ pub(crate) struct Held {
 /// What a component needs to be granted, and the worst that its imports make possible.
 pub(crate) struct Powers {
     pub(crate) needs: Vec<Need>,
-    pub(crate) credentials: Vec<CredentialName>,
     pub(crate) possible: SideEffectClass,
 }
 
@@ -50,11 +49,7 @@ impl Powers {
         }
         let possible = needs.iter().map(|need| worst(need.kind));
         let possible = possible.fold(SideEffectClass::None, bindery_policy::graver);
-        Self {
-            needs,
-            credentials: Vec::new(),
-            possible,
-        }
+        Self { needs, possible }
     }
 }
 

@@ -75,7 +75,7 @@ impl Governor {
             let from = from.flatten().filter(|from| *from != version)?;
             let told = Told {
                 session: Some(session),
-                ..told_again(&told)
+                ..told
             };
             Some(self.entry(
                 &told,
@@ -134,7 +134,6 @@ impl Governor {
                 opened,
                 row,
                 binding: Some((handle, held)),
-                credentials: &[],
             };
             let ask = Ask {
                 verb: Verb::Refresh,
@@ -224,16 +223,5 @@ fn cause(binding: &Binding, current: &Current, trigger: Trigger) -> Trigger {
             Trigger::DescriptorDigestChanged
         }
         Some(_) => trigger,
-    }
-}
-
-fn told_again<'a>(told: &Told<'a>) -> Told<'a> {
-    Told {
-        actor: told.actor,
-        session: told.session,
-        operation: told.operation,
-        basis: told.basis,
-        provider: told.provider,
-        reason: told.reason,
     }
 }

@@ -37,13 +37,18 @@ fn spent(receipt: &Receipt) -> Amounts {
     ])
 }
 
-/// How a call ended, for the ledger.
+/// How a call ended, for the ledger; the text of a result is kept for a key alone.
 pub(crate) enum Ending {
     Known(Box<CallOutcome>, Vec<Kept>),
     Unknown(CallUncertain),
 }
 
-pub(crate) fn ending(call: CallId, effectful: bool, run: &Run, now: Moment) -> Ending {
+pub(crate) fn ending(
+    call: CallId,
+    (effectful, keyed): (bool, bool),
+    run: &Run,
+    now: Moment,
+) -> Ending {
     let (effects, effects_dropped) = match &run.receipt {
         Some(receipt) => (receipt.effects.clone(), receipt.effects_dropped),
         None => (Vec::new(), 0),
@@ -73,11 +78,14 @@ pub(crate) fn ending(call: CallId, effectful: bool, run: &Run, now: Moment) -> E
         digest: Digest::of(text.as_bytes()),
         bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
     });
-    let kept = text.zip(output.as_ref()).map(|(text, output)| Kept {
-        digest: output.digest,
-        text: text.clone(),
-        expires_at: now.after_ms(KEY_MS),
-    });
+    let kept = text
+        .filter(|_| keyed)
+        .zip(output.as_ref())
+        .map(|(text, output)| Kept {
+            digest: output.digest,
+            text: text.clone(),
+            expires_at: now.after_ms(KEY_MS),
+        });
     let receipt = run
         .receipt
         .as_ref()

@@ -4,7 +4,7 @@
 use bindery::ErrorType;
 use serde_json::Value;
 
-use crate::process::{bindery, calc, folder, guest};
+use crate::process::{bindery, calc, folder, guest, signalled};
 
 /// The table of the architecture page, § 10, written again by hand: the oracle.
 const CODES: &[(u8, &[&str])] = &[
@@ -233,31 +233,9 @@ fn a_store_that_cannot_be_trusted_ends_with_9() {
 
 #[test]
 fn an_interrupt_ends_with_130_and_keeps_the_receipt() {
-    use std::process::Stdio;
-    let child = crate::process::command(&[
-        "run",
-        &calc(),
-        "spin",
-        "--deadline",
-        "60s",
-        "--fuel",
-        "unlimited",
-        "-o",
-        "json",
-    ])
-    .stdin(Stdio::null())
-    .stdout(Stdio::piped())
-    .stderr(Stdio::piped())
-    .spawn()
-    .unwrap();
-    let pid = rustix::process::Pid::from_child(&child);
-    // The handler stands once the guest spins; an earlier signal would end the process.
-    std::thread::sleep(std::time::Duration::from_millis(1_500));
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (code, value) = signalled(rustix::process::Signal::INT);
     assert_eq!(
-        (output.status.code(), &value["error"]["type"]),
+        (code, &value["error"]["type"]),
         (Some(130), &"cancelled".into())
     );
     assert!(value["receipt"]["fuel_used"].as_u64().unwrap() > 0);

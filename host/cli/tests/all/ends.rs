@@ -3,9 +3,7 @@
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::process::Stdio;
 
-use serde_json::Value;
-
-use crate::process::{bindery, calc, command, finish, folder};
+use crate::process::{bindery, calc, command, finish, folder, signalled};
 
 #[test]
 fn an_answer_that_cannot_be_written_is_no_success() {
@@ -39,30 +37,8 @@ fn a_file_of_the_users_that_is_called_key_is_not_touched() {
 
 #[test]
 fn a_request_to_terminate_ends_the_run_like_an_interrupt() {
-    let words = [
-        "run",
-        &calc(),
-        "spin",
-        "--deadline",
-        "60s",
-        "--fuel",
-        "unlimited",
-        "-o",
-        "json",
-    ];
-    let child = command(&words)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let pid = rustix::process::Pid::from_child(&child);
-    // The handler stands once the guest spins; an earlier signal would end the process.
-    std::thread::sleep(std::time::Duration::from_millis(1_500));
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(130));
+    let (code, value) = signalled(rustix::process::Signal::TERM);
+    assert_eq!(code, Some(130));
     assert_eq!(value["error"]["type"], "cancelled");
     assert!(value["receipt"].is_object(), "what was done so far is said");
 }

@@ -40,6 +40,35 @@ pub(crate) fn command(words: &[&str]) -> Command {
     command
 }
 
+/// Lets a run spin, sends it `signal`, and gives its exit code and its JSON.
+pub(crate) fn signalled(signal: rustix::process::Signal) -> (Option<i32>, Value) {
+    let calc = calc();
+    let words = [
+        "run",
+        &calc,
+        "spin",
+        "--deadline",
+        "60s",
+        "--fuel",
+        "unlimited",
+        "-o",
+        "json",
+    ];
+    let child = command(&words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = rustix::process::Pid::from_child(&child);
+    // The handler stands once the guest spins; an earlier signal would end the process.
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    rustix::process::kill_process(pid, signal).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let value = serde_json::from_slice(&output.stdout).unwrap();
+    (output.status.code(), value)
+}
+
 /// Runs the command with nothing on standard input.
 pub(crate) fn bindery(words: &[&str]) -> Printed {
     finish(command(words).stdin(Stdio::null()))

@@ -37,6 +37,7 @@ grants = ["source"]
 "#;
 
 struct Scene {
+    journal: std::sync::Arc<dyn Journal>,
     host: Host,
     session: Session,
     folder: tempfile::TempDir,
@@ -49,8 +50,11 @@ impl Scene {
         let dir = Dir::from_std_file(std::fs::File::open(folder.path()).unwrap());
         let grant = DirectoryGrant::new(dir, "/src", Access::ReadWrite).unwrap();
         let document = Document::parse("bindery.toml", &format!("{FRAME}{rules}")).unwrap();
+        let journal: std::sync::Arc<dyn Journal> =
+            std::sync::Arc::new(bindery::ledger::Memory::default());
         let host = Host::builder()
             .policy(document)
+            .journal(std::sync::Arc::clone(&journal))
             .resources(Resources::default().directory("source".parse().unwrap(), grant))
             .build()
             .unwrap();
@@ -65,6 +69,7 @@ impl Scene {
         );
         let session = host.session(spec(1)).await.unwrap();
         Self {
+            journal,
             host,
             session,
             folder,
@@ -460,6 +465,28 @@ async fn one_idempotency_key_is_one_call() {
         .call(&handle, r#"{"path": "/src/b.txt"}"#, &options())
         .await;
     assert_eq!(refused(&other), ErrorType::IdempotencyConflict, "R-507");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_text_of_a_result_is_kept_for_an_idempotency_key_alone() {
+    let scene = Scene::new(READING, ApprovalRequirement::NoApproval).await;
+    let handle = scene.bound().await;
+    let kept = |reply: &Reply| {
+        let Outcome::Value(text) = &reply.run.outcome else {
+            panic!("{reply:?}")
+        };
+        let digest = bindery::Digest::of(text.as_bytes());
+        scene.journal.kept(digest).unwrap()
+    };
+    let plain = read(&scene.session, &handle).await;
+    assert_eq!(kept(&plain), None, "R-779");
+    let options = CallOptions {
+        idempotency_key: Some("order-18".parse().unwrap()),
+        ..CallOptions::default()
+    };
+    let arguments = r#"{"path": "/src/a.txt"}"#;
+    let keyed = scene.session.call(&handle, arguments, &options).await;
+    assert!(kept(&keyed).is_some(), "I16");
 }
 
 #[tokio::test(flavor = "multi_thread")]
