@@ -118,6 +118,11 @@ impl Host {
     pub fn catalogue(&self) -> Vec<Row> {
         self.governor.read().catalogue.entries().cloned().collect()
     }
+
+    /// The public name of every entry (C-49).
+    pub fn names(&self) -> std::collections::BTreeMap<CapabilityId, String> {
+        self.governor.read().names()
+    }
 }
 
 /// The package of the ids: what was said, else the one WIT package that the exports are of.
@@ -467,7 +472,8 @@ fn granted(
     (class, resources)
 }
 
-fn verdict(
+/// Examines `row` under what policy grants it.
+pub(crate) fn verdict(
     policy: &Policy,
     names: &std::collections::BTreeMap<CapabilityId, String>,
     row: &Row,

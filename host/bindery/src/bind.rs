@@ -95,7 +95,7 @@ impl Session {
         Ok(bound)
     }
 
-    fn decide_bind(
+    pub(crate) fn decide_bind(
         &self,
         capability: &CapabilityId,
         request: &BindRequest,
@@ -155,7 +155,7 @@ impl Session {
         Ok(refusal)
     }
 
-    fn open(
+    pub(crate) fn open(
         &self,
         handle: BindingHandle,
         grant: &Grant,
@@ -272,11 +272,11 @@ impl Session {
 }
 
 /// A decision with what was looked up for it.
-struct Found {
+pub(crate) struct Found {
     key: Option<CapabilityKey>,
     asked: CapabilityId,
     schemas: Option<(Digest, Digest)>,
-    decision: Decision,
+    pub(crate) decision: Decision,
 }
 
 /// A malformed handle answers like a foreign one (C-48).

@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::bind::parsed;
 use crate::clock::random;
 use crate::decision::decision_event;
-use crate::facts::{About, decided, key_of};
+use crate::facts::{About, Through, decided, key_of};
 use crate::held::{Held, Opened};
 use crate::redact::redacted;
 use crate::session::Session;
@@ -160,7 +160,7 @@ impl Session {
             policy: &current.policy,
             opened: &resolved.opened,
             row,
-            binding: Some((resolved.handle, &resolved.held)),
+            binding: Some(Through::Live(resolved.handle, &resolved.held)),
         };
         let digest = canonical_digest(arguments);
         let ask = Ask {
@@ -210,10 +210,8 @@ impl Session {
             return Reply::refused(resolved.call, lost());
         };
         // I4: what runs holds what was granted, opened now and not a moment earlier.
-        let grants = self
-            .governor
-            .resources
-            .grants(policy.document(), grant.scope());
+        let resources = Arc::clone(&self.governor.read().resources);
+        let grants = resources.grants(policy.document(), grant.scope());
         let run = match grants {
             Ok(grants) => {
                 let cancel = Cancel::new();

@@ -21,16 +21,25 @@ pub(crate) struct About<'a> {
     /// The row and its powers, when there is such an entry.
     pub(crate) row: Option<(&'a Row, &'a Powers)>,
     /// The binding of a call or a refresh.
-    pub(crate) binding: Option<(BindingHandle, &'a Held)>,
+    pub(crate) binding: Option<Through<'a>>,
+}
+
+/// The binding that a question goes through.
+#[derive(Clone, Copy)]
+pub(crate) enum Through<'a> {
+    /// One that the ledger knows.
+    Live(BindingHandle, &'a Held),
+    /// One that would be opened: for explanations only; nothing runs through it.
+    Supposed(&'a Binding, &'a Held),
 }
 
 /// Decides `ask` over what `state` and `about` say.
 pub(crate) fn decided(state: &State, about: &About<'_>, ask: &Ask<'_>) -> Decision {
     let who = about.opened.session.who();
     let key = about.row.map(|(row, _)| key_of(row));
-    let bound = about.binding.and_then(|(handle, held)| {
-        let found = state.binding(handle)?;
-        Some((held, found))
+    let bound = about.binding.and_then(|through| match through {
+        Through::Live(handle, held) => Some((held, state.binding(handle)?)),
+        Through::Supposed(binding, held) => Some((held, binding)),
     });
     let environment = state.environment().map(|environment| EnvironmentFacts {
         id: &environment.id,
@@ -69,6 +78,17 @@ pub(crate) fn decided(state: &State, about: &About<'_>, ask: &Ask<'_>) -> Decisi
             decide(about.policy, ask, &facts)
         }
     }
+}
+
+/// Why `opened` may not know of a row; nothing when it may.
+pub(crate) fn hidden(
+    state: &State,
+    policy: &Policy,
+    opened: &Opened,
+    (row, powers): (&Row, &Powers),
+) -> Option<&'static str> {
+    let facts = entry_facts(state, row, powers);
+    policy.hidden_because(&opened.session, row.descriptor.id(), &facts)
 }
 
 /// The key under which the ledger knows a row.
@@ -215,7 +235,7 @@ pub(crate) fn scope_of(subject: Subject, opened: &Opened) -> BudgetScope {
     }
 }
 
-fn bucket<'a>(
+pub(crate) fn bucket<'a>(
     state: &'a State,
     opened: &Opened,
     subject: Subject,

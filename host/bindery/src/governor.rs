@@ -26,7 +26,6 @@ use crate::running::Running;
 pub(crate) struct Governor {
     pub(crate) sandbox: Sandbox,
     pub(crate) journal: Arc<dyn Journal>,
-    pub(crate) resources: Resources,
     pub(crate) clock: HostClock,
     pub(crate) lost: Arc<Lost>,
     /// In whose name the host itself writes.
@@ -46,6 +45,8 @@ pub(crate) struct Current {
     /// As it was given; the policy is made of it again when names change.
     pub(crate) document: Document,
     pub(crate) policy: Arc<Policy>,
+    /// What stands behind the document's grants.
+    pub(crate) resources: Arc<Resources>,
     pub(crate) catalogue: Catalogue,
     /// What each entry needs and could do, worked out at admission.
     pub(crate) powers: HashMap<CapabilityId, Arc<Powers>>,
@@ -82,7 +83,6 @@ impl Governor {
         Ok(Self {
             sandbox,
             journal,
-            resources,
             clock,
             lost: Arc::default(),
             host: Actor {
@@ -96,6 +96,7 @@ impl Governor {
             current: RwLock::new(Current {
                 document,
                 policy: Arc::new(policy),
+                resources: Arc::new(resources),
                 catalogue: Catalogue::default(),
                 powers: HashMap::new(),
                 loaded: HashMap::new(),

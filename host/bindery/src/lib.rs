@@ -26,7 +26,10 @@ mod bind;
 mod builder;
 mod call;
 mod clock;
+mod configure;
 mod decision;
+mod discover;
+mod explain;
 mod facts;
 mod governor;
 mod held;
@@ -43,7 +46,7 @@ mod start;
 
 pub use admit::{Admission, Admitted};
 pub use bind::{BindRequest, Bound};
-pub use bindery_catalogue::{Contract, Entry, Example, Verdict};
+pub use bindery_catalogue::{Contract, Entry, EntryKind, Example, Verdict};
 pub use bindery_grants::{
     Access, Change, Clock, Credential, CredentialFault, DirectoryGrant, EndpointGrant, GrantError,
     Grants, KeyValueStore, Keys, MemoryStore, Randomness, Room, Secret, SecretFault, SecretFile,
@@ -60,6 +63,7 @@ pub use bindery_sandbox::{
 pub use bindery_types::*;
 pub use builder::HostBuilder;
 pub use call::{CallOptions, Reply};
+pub use discover::{Candidate, Manifest};
 pub use host::Host;
 pub use resources::Resources;
 pub use session::Session;

@@ -14,7 +14,7 @@ use bindery_policy::{Ask, Ruling, Verb};
 use bindery_types::{BindingHandle, Refusal, SessionId};
 
 use crate::decision::decision_event;
-use crate::facts::{About, decided, key_of};
+use crate::facts::{About, Through, decided, key_of};
 use crate::governor::{Current, Governor, Told, known_names, names_of, version_of};
 use crate::held::Opened;
 
@@ -133,7 +133,7 @@ impl Governor {
                 policy: &current.policy,
                 opened,
                 row,
-                binding: Some((handle, held)),
+                binding: Some(Through::Live(handle, held)),
             };
             let ask = Ask {
                 verb: Verb::Refresh,

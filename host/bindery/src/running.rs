@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use bindery_sandbox::Cancel;
-use bindery_types::CallId;
+use bindery_types::{CallId, SessionId};
 
 use crate::governor::Governor;
 
@@ -58,6 +58,19 @@ impl Drop for Listed<'_> {
 }
 
 impl Governor {
+    /// Ends the calls of one session.
+    pub(crate) fn stop_session(&self, session: SessionId) {
+        let running = self.running.all();
+        let its = self.look(|state| {
+            let its = |call: &CallId| state.call(*call).is_some_and(|c| c.session == session);
+            let calls = running.iter().filter(|(call, _)| its(call));
+            calls.map(|(_, cancel)| cancel.clone()).collect::<Vec<_>>()
+        });
+        for cancel in its.unwrap_or_default() {
+            cancel.cancel();
+        }
+    }
+
     /// Ends the calls whose binding has ended under them.
     pub(crate) fn stop_overtaken(&self) {
         let running = self.running.all();

@@ -67,6 +67,13 @@ fn prepared(
     let names = known_names(&current.names());
     // Every name in the document has to stand for something by now (C-49).
     Policy::compile(current.document.clone(), &names)?;
+    let spec = SessionSpec {
+        // Fixed from here on, whatever is switched later (C-53).
+        stages: spec
+            .stages
+            .or(Some(governor.stages(policy.document().stages.on))),
+        ..spec
+    };
     let session = policy.open(spec.clone(), &names)?;
     let expires_at = governor.clock.now().after_ms(SESSION_MS);
     let who = session.who();
@@ -179,6 +186,12 @@ impl Session {
         self.id
     }
 
+    /// Whether it has neither been ended nor expired.
+    pub fn is_open(&self) -> bool {
+        let known = self.governor.look(|state| state.session(self.id).is_some());
+        known == Some(true) && self.opened().is_ok()
+    }
+
     /// Ends it; its handles mean nothing any more.
     ///
     /// # Errors
@@ -187,6 +200,18 @@ impl Session {
     pub async fn end(&self) -> Result<(), Refusal> {
         self.governor
             .close_session(self.id, SessionEnd::Completed)
+            .await
+    }
+
+    /// Ends the calls that run in it, and it with them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::end`].
+    pub async fn cancel(&self) -> Result<(), Refusal> {
+        self.governor.stop_session(self.id);
+        self.governor
+            .close_session(self.id, SessionEnd::Cancelled)
             .await
     }
 

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use bindery::{ErrorType, Outcome, Receipt, Refusal, Run};
+use bindery_service::Rendered;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
@@ -114,6 +115,48 @@ impl Answer {
             Outcome::CapabilityError(text) => capability_error(format, text, receipt),
             Outcome::Refused(refusal) => Self::refusal(format, refusal, receipt),
         }
+    }
+
+    /// The same with one more member in its JSON object, or one more line beside its text.
+    #[must_use]
+    pub(crate) fn with_member(mut self, format: Format, name: &str, text: &str) -> Self {
+        match format {
+            Format::Json => {
+                if let Some(open) = self.stdout.strip_suffix("}\n") {
+                    self.stdout = format!("{open},{}:{}}}\n", json!(name), json!(text));
+                }
+            }
+            Format::Text => self.stderr += &format!("    {name} {text}\n"),
+        }
+        self
+    }
+
+    /// What another process printed.
+    pub(crate) fn rendered(rendered: Rendered) -> Self {
+        let Rendered {
+            stdout,
+            stderr,
+            code,
+        } = rendered;
+        Self {
+            stdout,
+            stderr,
+            code,
+        }
+    }
+
+    /// For another process to print.
+    pub(crate) fn into_rendered(self) -> Rendered {
+        Rendered {
+            stdout: self.stdout,
+            stderr: self.stderr,
+            code: self.code,
+        }
+    }
+
+    /// Whether it is no refusal.
+    pub(crate) fn is_success(&self) -> bool {
+        self.code == 0
     }
 
     /// Writes both streams and gives the exit code.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::answer::Format;
+use crate::governed::args as governed;
 
 /// Run any WebAssembly component's function from JSON, with nothing granted unless said.
 #[derive(Debug, Parser)]
@@ -30,6 +31,50 @@ pub(crate) enum Command {
     Cache(CacheArgs),
     /// Show every limit: name, default, unit, meaning
     Limits(LimitsArgs),
+    /// Write a commented configuration that denies everything
+    Init(governed::InitArgs),
+    /// Check, show or reload the configuration
+    Config(governed::ConfigArgs),
+    /// Start, stop or ask after the host that owns the store
+    Host(governed::HostArgs),
+    /// Take a component into the catalogue; callable by nobody yet
+    Admit(Box<governed::AdmitArgs>),
+    /// Show the environment as a session sees it
+    Env(governed::EnvArgs),
+    /// Show a capability's candidate descriptor
+    Describe(governed::IdArgs),
+    /// Examine a capability, layer by layer
+    Validate(governed::IdArgs),
+    /// Ask for a binding of a capability
+    Bind(Box<governed::BindArgs>),
+    /// Call through a binding, or once by id
+    Call(Box<governed::CallArgs>),
+    /// Give a binding back
+    Release(governed::ReleaseArgs),
+    /// Open, show, cancel or end a session
+    Session(governed::SessionArgs),
+    /// Show what was recorded
+    Ledger(governed::LedgerArgs),
+    /// Explain a binding
+    Binding(governed::HandleArgs),
+    /// Explain a call or a binding; without either, what happened last
+    Trace(governed::TraceArgs),
+    /// Show action records
+    Actions(governed::ActionsArgs),
+    /// Show what waits for an answer
+    Proposals(governed::ProposalsArgs),
+    /// Say yes to a proposal
+    Approve(governed::AnswerArgs),
+    /// Say no to a proposal
+    Deny(governed::AnswerArgs),
+    /// Withdraw authority
+    Revoke(governed::RevokeArgs),
+    /// Say what an uncertain call did
+    Reconcile(governed::ReconcileArgs),
+    /// Show or switch the ten stages
+    Stages(governed::StagesArgs),
+    /// Explain a decision, or test the policy
+    Policy(governed::PolicyArgs),
 }
 
 #[derive(Debug, Args)]
@@ -39,7 +84,7 @@ pub(crate) struct FormatArg {
     pub(crate) format: Format,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct StoreArgs {
     /// Folder of compiled code [default: $XDG_CACHE_HOME/bindery or ~/.cache/bindery]
     #[arg(

@@ -8,6 +8,7 @@ mod answer;
 mod args;
 mod cache_dir;
 mod command;
+mod governed;
 mod operands;
 mod screen;
 
@@ -35,11 +36,21 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Answer {
     screen::start_log();
-    match cli.command {
-        Command::Inspect(args) => command::inspect::run(&args),
-        Command::Run(args) => command::run::run(&args),
-        Command::Cache(args) => command::cache::run(&args),
+    let none = || Answer::usage(Format::Text, "this command does nothing".to_owned());
+    match &cli.command {
+        Command::Inspect(args) => command::inspect::run(args),
+        Command::Run(args) => command::run::run(args),
+        Command::Cache(args) => command::cache::run(args),
         Command::Limits(args) => command::limits::run(args.format.format),
+        Command::Init(args) => governed::init(args),
+        Command::Host(args) => governed::host(args),
+        Command::Config(args) => governed::config(args)
+            .or_else(|| governed::run(&cli.command))
+            .unwrap_or_else(none),
+        Command::Policy(args) => governed::policy(args)
+            .or_else(|| governed::run(&cli.command))
+            .unwrap_or_else(none),
+        command => governed::run(command).unwrap_or_else(none),
     }
 }
 

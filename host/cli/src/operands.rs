@@ -8,6 +8,7 @@ use bindery::{
     Access, Budget, Clock, DirectoryGrant, EndpointGrant, ErrorType, Grants, LimitName, Randomness,
     Refusal,
 };
+use cap_std::AmbientAuthority;
 use cap_std::fs::Dir;
 
 use crate::args::RunArgs;
@@ -134,12 +135,17 @@ fn directory(text: &str) -> Result<DirectoryGrant, Refusal> {
 ///
 /// The one place where a path of the host becomes a handle; everything after holds the
 /// handle.
+fn open_directory(path: &Path) -> std::io::Result<Dir> {
+    Dir::open_ambient_dir(path, authority())
+}
+
+/// The process's own authority over the file system: minted here and nowhere else.
 #[allow(
     clippy::disallowed_methods,
     reason = "the operator's word turns into a handle here"
 )]
-fn open_directory(path: &Path) -> std::io::Result<Dir> {
-    Dir::open_ambient_dir(path, cap_std::ambient_authority())
+pub(crate) fn authority() -> AmbientAuthority {
+    cap_std::ambient_authority()
 }
 
 fn endpoint(text: &str) -> Result<EndpointGrant, Refusal> {

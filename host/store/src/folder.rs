@@ -28,6 +28,12 @@ pub(crate) struct Owner {
     _file: File,
 }
 
+/// Whether a process owns the store in `folder`; what is not there is nobody's.
+pub fn is_owned(folder: &Path) -> bool {
+    let file = OpenOptions::new().read(true).open(folder.join("owner"));
+    file.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared).is_err())
+}
+
 /// What marks and checkpoints are signed with.
 #[derive(Clone)]
 pub(crate) struct Key([u8; BLOCK]);

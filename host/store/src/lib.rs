@@ -17,5 +17,6 @@ mod writer;
 
 pub use check::Verified;
 pub use error::StoreError;
+pub use folder::is_owned;
 pub use inspect::Inspection;
 pub use store::{Options, Store};

@@ -220,6 +220,13 @@ impl Refusal {
         self
     }
 
+    /// The same without the operator's text: what may be said to anybody else.
+    #[must_use]
+    pub fn for_caller(mut self) -> Self {
+        self.operator = None;
+        self
+    }
+
     /// Adds one machine-readable detail.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {

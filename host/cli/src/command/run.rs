@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use bindery::{Cancel, Check, CompilePhase, CompileProgress, Compiler, Host, Refusal, Run};
+use bindery::{
+    Cancel, Check, CompilePhase, CompileProgress, Compiler, Host, HostBuilder, Refusal, Run,
+};
 use tokio::runtime::Runtime;
 
 use crate::answer::Answer;
@@ -63,7 +65,7 @@ async fn call(args: &RunArgs) -> Result<Run, Refusal> {
 
 /// Ctrl-C, and the two ways in which a system asks a command to end. A file that may not
 /// grow any more is an error of its write, not the end of the process.
-async fn asked_to_end() -> std::io::Result<()> {
+pub(crate) async fn asked_to_end() -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     const FILE_TOO_LARGE: i32 = 25;
     let _survived = signal(SignalKind::from_raw(FILE_TOO_LARGE))?;
@@ -82,12 +84,17 @@ fn ended_before_the_run() -> Refusal {
 }
 
 fn host(store: &StoreArgs, budget: &bindery::Budget) -> Result<Host, Refusal> {
+    prepared(Host::builder().budget(budget.clone()), store).build()
+}
+
+/// A builder as the flags of the store say, with a child that compiles.
+pub(crate) fn prepared(builder: HostBuilder, store: &StoreArgs) -> HostBuilder {
     let check = if store.strict_cache {
         Check::Strict
     } else {
         Check::Unchanged
     };
-    let mut builder = Host::builder().budget(budget.clone()).artefact_check(check);
+    let mut builder = builder.artefact_check(check);
     if let Some(directory) = artefact_dir(store) {
         builder = builder.artefacts(directory);
     }
@@ -99,7 +106,7 @@ fn host(store: &StoreArgs, budget: &bindery::Budget) -> Result<Host, Refusal> {
             screen::write_stderr(&progress_line(progress))
         }));
     }
-    builder.build()
+    builder
 }
 
 fn artefact_dir(store: &StoreArgs) -> Option<PathBuf> {

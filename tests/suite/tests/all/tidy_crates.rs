@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Crates of the workspace with the crates of the workspace that they may depend on:
 /// edges point down only (architecture, § 2).
-const EDGES: [(&str, &[&str]); 11] = [
+const EDGES: [(&str, &[&str]); 12] = [
     ("bindery-policy", &["bindery-types"]),
     ("bindery-types", &[]),
     ("bindery-json", &["bindery-types"]),
@@ -33,7 +33,8 @@ const EDGES: [(&str, &[&str]); 11] = [
             "bindery-types",
         ],
     ),
-    ("bindery-cli", &["bindery"]),
+    ("bindery-service", &["bindery", "bindery-store"]),
+    ("bindery-cli", &["bindery", "bindery-service"]),
 ];
 
 /// Packages of others that only these crates of the product may name.
@@ -42,7 +43,10 @@ const RESERVED: [(&str, &[&str]); 11] = [
     ("wasmtime-wasi", &["bindery-grants"]),
     ("wasmtime-wasi-http", &["bindery-grants"]),
     ("wasmtime-wasi-io", &["bindery-grants"]),
-    ("cap-std", &["bindery-cli", "bindery-grants"]),
+    (
+        "cap-std",
+        &["bindery-cli", "bindery-grants", "bindery-service"],
+    ),
     ("hyper", &["bindery-grants"]),
     ("rustls", &["bindery-grants"]),
     ("wit-parser", &["bindery-sandbox"]),

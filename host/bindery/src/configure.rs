@@ -1,0 +1,158 @@
+//! `configure`: policy replaced, stages switched, late-bound writes accepted; the operator's.
+//!
+//! Rule (C-53): rules, revocations and gates bite at once; stages, lists and modes are for
+//! sessions that begin afterwards.
+
+use std::sync::Arc;
+
+use bindery_ledger::Line;
+use bindery_ledger::event::{PolicyReplaced, StageSwitched, WriteGateAccepted};
+use bindery_ledger::words::{Operation, Trigger};
+use bindery_policy::{Document, Policy, Stage, Stages};
+use bindery_types::{Digest, ErrorType, Refusal};
+
+use crate::governor::{Governor, compiled, known_names};
+use crate::{Host, Resources};
+
+impl Host {
+    /// Replaces policy, configuration and what stands behind its grants. Every live binding
+    /// is decided again: same or wider, it is pinned anew and not widened; else it is stale.
+    ///
+    /// # Errors
+    ///
+    /// `policy_malformed` when a name in the document is ambiguous or stands for nothing:
+    /// then everything stays as it was; `store_unavailable` when it cannot be recorded.
+    pub async fn reload(
+        &self,
+        document: Document,
+        resources: Resources,
+    ) -> Result<Digest, Refusal> {
+        let governor = &self.governor;
+        {
+            let _turn = governor.turn().await;
+            let names = known_names(&governor.read().names());
+            // Strictly first: a document that is wrong replaces nothing.
+            Policy::compile(document.clone(), &names)?;
+            let policy = compiled(&document, &names)?;
+            let before = governor.read().policy.version();
+            let after = policy.version();
+            if before != after {
+                let told = governor.own(Operation::Configure, "the operator replaced the policy");
+                let replaced = PolicyReplaced {
+                    from: before,
+                    to: after,
+                };
+                let entry = governor.entry(&told, replaced);
+                governor
+                    .record(vec![entry])
+                    .await
+                    .map_err(|error| error.refusal())?;
+            }
+            let mut current = governor.write();
+            current.document = document;
+            current.policy = Arc::new(policy);
+            current.resources = Arc::new(resources);
+        }
+        governor.look_again(Trigger::PolicyVersionChanged).await?;
+        governor.stop_overtaken();
+        Ok(governor.read().policy.version())
+    }
+
+    /// The configuration in force.
+    pub fn document(&self) -> Document {
+        self.governor.read().document.clone()
+    }
+
+    /// The digest of the rules in force.
+    pub fn policy_version(&self) -> Digest {
+        self.governor.read().policy.version()
+    }
+
+    /// The stages that the next session is opened with.
+    pub fn stages(&self) -> Stages {
+        let document = self.governor.read().policy.document().stages.on;
+        self.governor.stages(document)
+    }
+
+    /// Switches a stage for sessions that are opened from now on.
+    ///
+    /// # Errors
+    ///
+    /// `policy_malformed` when a stage would be on without one that it needs (C-52), or
+    /// `evidence` is empty for one that needs it.
+    pub async fn switch_stage(
+        &self,
+        stage: Stage,
+        on: bool,
+        evidence: &str,
+    ) -> Result<Stages, Refusal> {
+        if on && stage.needs_evidence() && evidence.trim().is_empty() {
+            let text = format!("stage {} is turned on with evidence only", stage.number());
+            return Err(Refusal::new(ErrorType::PolicyMalformed, text));
+        }
+        let stages = self.stages().with(stage, on).map_err(|missing| {
+            Refusal::new(ErrorType::PolicyMalformed, missing.to_string())
+                .with("stage", missing.stage.number())
+                .with("missing", missing.missing.number())
+        })?;
+        let event = StageSwitched {
+            stage: stage.number(),
+            on,
+            evidence: Line::cut(evidence),
+        };
+        self.configured(event, "the operator switched a stage")
+            .await?;
+        Ok(stages)
+    }
+
+    /// Accepts that late-bound capabilities may write (C-54).
+    ///
+    /// # Errors
+    ///
+    /// `usage` without evidence, `store_unavailable` when it cannot be recorded.
+    pub async fn accept_writes(&self, evidence: &str) -> Result<(), Refusal> {
+        if evidence.trim().is_empty() {
+            let text = "say on what evidence late-bound writes are accepted";
+            return Err(Refusal::new(ErrorType::Usage, text));
+        }
+        let event = WriteGateAccepted {
+            evidence: Line::cut(evidence),
+        };
+        self.configured(event, "the operator accepted late-bound writes")
+            .await
+    }
+
+    async fn configured(
+        &self,
+        event: impl Into<bindery_ledger::event::Event>,
+        reason: &str,
+    ) -> Result<(), Refusal> {
+        let governor = &self.governor;
+        let told = governor.own(Operation::Configure, reason);
+        let entry = governor.entry(&told, event);
+        governor
+            .record(vec![entry])
+            .await
+            .map_err(|error| error.refusal())?;
+        Ok(())
+    }
+}
+
+impl Governor {
+    /// The document's stages, as the operator has switched them since. A switch that does
+    /// not fit the document any more is passed over: fewer stages, never more.
+    pub(crate) fn stages(&self, document: Stages) -> Stages {
+        let switched = self.look(|state| {
+            let all = Stage::ALL.iter();
+            all.filter_map(|stage| Some((*stage, state.stage(stage.number())?)))
+                .collect::<Vec<_>>()
+        });
+        let switched = switched.unwrap_or_default();
+        let (on, off): (Vec<_>, Vec<_>) = switched.into_iter().partition(|(_, on)| *on);
+        // Prerequisites have lower numbers (C-52): on from below, off from above.
+        let ordered = on.into_iter().chain(off.into_iter().rev());
+        ordered.fold(document, |stages, (stage, on)| {
+            stages.with(stage, on).unwrap_or(stages)
+        })
+    }
+}

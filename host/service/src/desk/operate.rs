@@ -1,0 +1,169 @@
+//! The operator's verbs: answers, withdrawals, findings, switches, the host itself.
+
+use bindery::ledger::Target;
+use bindery::ledger::words::Finding;
+use bindery::policy::Stage;
+use bindery::{CallId, ErrorType, ProposalId, Refusal};
+use serde_json::{Value, json};
+
+use super::record::capability_id;
+use super::{Desk, Recording};
+use crate::request::RevokeTarget;
+use crate::resources;
+
+impl Desk {
+    pub(super) async fn approve(&self, id: ProposalId, reason: &str) -> Result<Value, Refusal> {
+        self.host.approve(id, reason).await?;
+        let next = "the caller repeats the same call";
+        Ok(json!({ "proposal": id, "status": "approved", "next": next }))
+    }
+
+    pub(super) async fn deny(&self, id: ProposalId, reason: &str) -> Result<Value, Refusal> {
+        self.host.deny(id, reason).await?;
+        Ok(json!({ "proposal": id, "status": "denied" }))
+    }
+
+    pub(super) async fn revoke(
+        &self,
+        target: &RevokeTarget,
+        reason: &str,
+        lift: bool,
+    ) -> Result<Value, Refusal> {
+        let target = match target {
+            RevokeTarget::All => Target::All,
+            RevokeTarget::Named(text) => self.target(text)?,
+        };
+        let (shown, done) = (json!(target), if lift { "lifted" } else { "revoked" });
+        if lift {
+            self.host.lift(target, reason).await?;
+        } else {
+            self.host.revoke(target, reason).await?;
+        }
+        Ok(json!({ "target": shown, "status": done, "reason": reason }))
+    }
+
+    /// What a text stands for, by its form: a handle, a digest, an id, a principal with a
+    /// colon, else a namespace; a public name last.
+    fn target(&self, text: &str) -> Result<Target, Refusal> {
+        if let Ok(handle) = text.parse() {
+            return Ok(Target::Binding(handle));
+        }
+        if let Ok(digest) = text.parse() {
+            return Ok(Target::Digest(digest));
+        }
+        if let Some(id) = capability_id(text) {
+            return Ok(Target::Capability(id));
+        }
+        if let Ok(id) = self.capability(text) {
+            return Ok(Target::Capability(id));
+        }
+        let principal = text.contains(':').then(|| text.parse().ok()).flatten();
+        if let Some(principal) = principal {
+            return Ok(Target::Principal(principal));
+        }
+        text.parse().map(Target::Namespace).map_err(|_| {
+            let why = "this is no handle, capability, digest, namespace or principal";
+            Refusal::new(ErrorType::Usage, why).with("target", text)
+        })
+    }
+
+    pub(super) async fn reconcile(
+        &self,
+        call: &str,
+        done: bool,
+        evidence: &str,
+    ) -> Result<Value, Refusal> {
+        let id: CallId = call.parse().map_err(|_| {
+            Refusal::new(ErrorType::HandleInvalid, "there is no such call").with("call", call)
+        })?;
+        let finding = if done { Finding::Done } else { Finding::Failed };
+        self.host.reconcile(id, finding, evidence).await?;
+        Ok(json!({ "call": id, "finding": finding, "evidence": evidence }))
+    }
+
+    /// The ten stages: as the configuration has them, as they were switched since.
+    pub(super) fn stages(&self) -> Result<Value, Refusal> {
+        let (document, next) = (self.host.document().stages.on, self.next_stages());
+        let rows = Stage::ALL.iter().map(|stage| {
+            json!({
+                "number": stage.number(),
+                "stage": stage,
+                "on": next.is_on(*stage),
+                "configured": document.is_on(*stage),
+                "needs": stage.prerequisites().iter().map(|s| s.number()).collect::<Vec<_>>(),
+            })
+        });
+        Ok(json!({ "stages": rows.collect::<Vec<_>>(), "for": "sessions that begin from now on" }))
+    }
+
+    /// Where the store is only read, the host beside it has seen no switch.
+    fn next_stages(&self) -> bindery::policy::Stages {
+        let mut stages = self.host.stages();
+        if self.recording != Recording::Read {
+            return stages;
+        }
+        for stage in Stage::ALL {
+            let switched = self.look(|state| state.stage(stage.number())).flatten();
+            stages = switched
+                .and_then(|on| stages.with(*stage, on).ok())
+                .unwrap_or(stages);
+        }
+        stages
+    }
+
+    pub(super) async fn stage_set(
+        &self,
+        stage: Stage,
+        on: bool,
+        evidence: &str,
+    ) -> Result<Value, Refusal> {
+        self.host.switch_stage(stage, on, evidence).await?;
+        self.stages()
+    }
+
+    /// Reads the configuration again; on any fault everything stays as it was.
+    ///
+    /// # Errors
+    ///
+    /// `policy_malformed` with every fault.
+    pub async fn reload(&self) -> Result<Value, Refusal> {
+        let document = self.place.document()?;
+        let resources = resources::open(&document, &self.place.base(), self.authority)?;
+        let before = self.host.policy_version();
+        let after = self.host.reload(document, resources).await?;
+        Ok(json!({ "before": before, "after": after, "changed": before != after }))
+    }
+
+    pub(super) async fn accept_writes(&self, evidence: &str) -> Result<Value, Refusal> {
+        self.host.accept_writes(evidence).await?;
+        Ok(json!({ "late_bound_writes": "accepted", "evidence": evidence }))
+    }
+
+    pub(super) fn status(&self) -> Result<Value, Refusal> {
+        let figures = self.look(|state| {
+            json!({
+                "records": state.sequence(),
+                "sessions": state.sessions().count(),
+                "bindings": state.bindings().filter(|(_, b)| b.ended.is_none()).count(),
+                "calls_running_or_uncertain": state.calls().count(),
+                "proposals": state.proposals().count(),
+            })
+        });
+        let (catalogue, policy) = (self.host.catalogue().len(), self.host.policy_version());
+        Ok(json!({
+            "pid": std::process::id(),
+            "config": self.place.config(),
+            "data": self.place.data(),
+            "started_at": self.started_at,
+            "capabilities": catalogue,
+            "policy_version": policy,
+            "ledger": figures,
+            "problems": self.problems,
+        }))
+    }
+
+    pub(super) fn ask_to_stop(&self) -> Result<Value, Refusal> {
+        self.stop.notify_one();
+        Ok(json!({ "pid": std::process::id(), "status": "stopping" }))
+    }
+}
