@@ -18,9 +18,12 @@ const TENANT: &str = "local";
 pub(crate) fn start(governor: &Governor) -> Result<(), Refusal> {
     let now = governor.clock.now();
     let runtime = Line::cut(concat!("bindery ", env!("CARGO_PKG_VERSION")));
-    let mut batch = governor
-        .look(|state| recovery(state, now, &governor.host, &governor.own, &runtime))
-        .unwrap_or_default();
+    let mut batch = Vec::new();
+    if !governor.journal.has_recovered() {
+        let left =
+            governor.look(|state| recovery(state, now, &governor.host, &governor.own, &runtime));
+        batch.extend(left.unwrap_or_default());
+    }
     let current = governor.read();
     let people = &current.policy.document().people;
     let tenant = TENANT.parse::<Tenant>().map_err(|error| {

@@ -80,6 +80,12 @@ pub trait Journal: Send + Sync {
     /// As [`Journal::append`].
     fn append_lazy(&self, batch: Vec<Entry>) -> Result<u64, JournalError>;
 
+    /// Whether what an earlier host left was recorded as such when it was opened; else the
+    /// host does that.
+    fn has_recovered(&self) -> bool {
+        false
+    }
+
     /// Shows the current state.
     fn look(&self, see: &mut dyn FnMut(&State));
 

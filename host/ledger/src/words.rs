@@ -396,6 +396,18 @@ words! {
     }
 }
 
+impl SessionEnd {
+    /// Why what was the session's ended with it.
+    pub fn trigger(self) -> Trigger {
+        match self {
+            Self::HostStopped => Trigger::HostRestarted,
+            Self::Completed | Self::Cancelled | Self::Expired | Self::FixedFieldChanged => {
+                Trigger::SessionEnded
+            }
+        }
+    }
+}
+
 words! {
     /// Where evidence comes from.
     EvidenceKind, "a kind of evidence" {

@@ -191,6 +191,10 @@ impl Journal for Store {
         Ok(first)
     }
 
+    fn has_recovered(&self) -> bool {
+        true
+    }
+
     fn look(&self, see: &mut dyn FnMut(&State)) {
         self.queue.look(see);
     }

@@ -46,10 +46,11 @@ pub(crate) struct AskArgs {
 /// How a binding is wanted.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct WishArgs {
-    /// Implementation that is wanted, `sha256:…`; a principal with model rights has to say it
+    /// Implementation that is wanted, by the SHA-256 that `describe` shows; a principal with
+    /// model rights has to say it
     #[arg(long, value_name = "DIGEST")]
     pub(crate) digest: Option<Digest>,
-    /// Descriptor that it was described by, `sha256:…`
+    /// Descriptor that it was described by, by its SHA-256
     #[arg(long, value_name = "DIGEST")]
     pub(crate) descriptor: Option<Digest>,
     /// Environment generation the request speaks of
@@ -304,7 +305,7 @@ pub(crate) struct AnswerArgs {
 #[command(after_help = "Examples:
   bindery revoke bindh_…
   bindery revoke acme:mail#send --reason 'under review'
-  bindery revoke sha256:…
+  bindery revoke 4593cf73…          whatever these bytes implement (the whole SHA-256)
   bindery revoke acme               a whole namespace
   bindery revoke token:assistant    a principal
   bindery revoke --all
@@ -359,6 +360,7 @@ pub(crate) enum Switch {
   bindery stages
   bindery stages set 2 on
   bindery stages set composition on --evidence 'run 12: fewer round trips'")]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct StagesArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<StagesVerb>,
@@ -377,6 +379,8 @@ pub(crate) enum StagesVerb {
         /// Why that is right; stages 8, 9 and 10 need it
         #[arg(long, value_name = "TEXT", default_value = "")]
         evidence: String,
+        #[command(flatten)]
+        ask: Box<AskArgs>,
     },
 }
 

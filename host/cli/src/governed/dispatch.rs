@@ -28,7 +28,10 @@ fn format_of(command: &Command) -> Format {
         Command::Call(args) => args.ask.place.format,
         Command::Bind(args) => args.ask.place.format,
         Command::Admit(args) => args.place.format,
-        Command::Stages(args) => args.ask.place.format,
+        Command::Stages(args) => match &args.verb {
+            Some(super::args::StagesVerb::Set { ask, .. }) => ask.place.format,
+            None => args.ask.place.format,
+        },
         Command::Policy(args) => match &args.verb {
             super::args::PolicyVerb::Explain { ask, .. } => ask.place.format,
             super::args::PolicyVerb::Test { place, .. } => place.format,

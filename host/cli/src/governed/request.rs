@@ -88,7 +88,7 @@ pub(crate) fn request(command: &Command) -> Result<Option<(Request, AskArgs)>, R
             };
             (reconcile, args.ask.clone())
         }
-        Command::Stages(args) => (stages(args)?, args.ask.clone()),
+        Command::Stages(args) => stages(args)?,
         Command::Session(args) => session(&args.verb),
         Command::Config(args) => match config(&args.verb) {
             Some(made) => made,
@@ -156,19 +156,22 @@ fn explain(verb: &PolicyVerb) -> Result<Option<(Request, AskArgs)>, Refusal> {
     Ok(Some((explain, (**ask).clone())))
 }
 
-fn stages(args: &StagesArgs) -> Result<Request, Refusal> {
-    match &args.verb {
-        None => Ok(Request::Stages),
-        Some(StagesVerb::Set {
-            stage: text,
-            to,
-            evidence,
-        }) => Ok(Request::StageSet {
-            stage: stage(text).map_err(usage)?,
-            on: *to == Switch::On,
-            evidence: evidence.clone(),
-        }),
-    }
+fn stages(args: &StagesArgs) -> Result<(Request, AskArgs), Refusal> {
+    let Some(StagesVerb::Set {
+        stage: text,
+        to,
+        evidence,
+        ask,
+    }) = &args.verb
+    else {
+        return Ok((Request::Stages, args.ask.clone()));
+    };
+    let set = Request::StageSet {
+        stage: stage(text).map_err(usage)?,
+        on: *to == Switch::On,
+        evidence: evidence.clone(),
+    };
+    Ok((set, (**ask).clone()))
 }
 
 fn asks(args: &AdmitArgs) -> AskArgs {

@@ -10,6 +10,7 @@
 mod cases;
 mod closed_set;
 mod ends;
+mod governed;
 mod grants;
 mod help;
 mod process;

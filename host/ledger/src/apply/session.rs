@@ -75,7 +75,7 @@ impl State {
         self.buckets
             .retain(|key, _| key.scope != BudgetScope::Session(session));
         for call in self.calls.values_mut().filter(|c| c.session == session) {
-            call.overtaken.get_or_insert(Trigger::SessionEnded);
+            call.overtaken.get_or_insert(event.end.trigger());
         }
         Ok(())
     }

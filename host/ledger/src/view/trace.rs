@@ -261,12 +261,14 @@ fn end_of(
             }),
     );
     let session = about(journal, opened.session)?;
-    let closed = BindingEnd {
-        to: Lifecycle::Stale,
-        trigger: Trigger::SessionEnded,
-    };
     ends.extend(session.iter().find_map(|record| match &record.entry.event {
-        Event::SessionClosed(_) => Some(Link::new(record, closed)),
+        Event::SessionClosed(event) => Some(Link::new(
+            record,
+            BindingEnd {
+                to: Lifecycle::Stale,
+                trigger: event.end.trigger(),
+            },
+        )),
         _ => None,
     }));
     if let Some(parent) = opened.parent

@@ -1,0 +1,653 @@
+//! The governed way as commands: a place of its own for each test, a real host where one is
+//! needed, real components.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use bindery_artefacts::rust_guest;
+use serde_json::{Value, json};
+
+use crate::cases::path_of;
+use crate::process::{Printed, calc, command, finish};
+
+/// A configuration, a folder of data, and a host if one was started.
+pub(crate) struct Site {
+    folder: tempfile::TempDir,
+    host: Option<Child>,
+}
+
+const FRAME: &str = r#"
+[mode]
+default = "full_access"
+ceiling = "full_access"
+[stages]
+preset = "late_bound"
+[agents.cli]
+implementation_status = "active"
+[principals."token:model"]
+rights = "model"
+tenant = "local"
+[grants.source]
+kind = "directory"
+host = "source"
+guest = "/src"
+access = "read_only"
+"#;
+
+const ALLOW: &str = r#"
+[[policy.rule]]
+decision = "allow"
+why = "the test reads its own folder"
+namespaces = ["acme"]
+grants = ["source"]
+"#;
+
+impl Site {
+    pub(crate) fn new(rules: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("source")).unwrap();
+        std::fs::write(folder.path().join("source/a.txt"), "one\ntwo\n").unwrap();
+        let site = Self { folder, host: None };
+        site.configure(rules);
+        site
+    }
+
+    pub(crate) fn configure(&self, rules: &str) {
+        let text = format!("{FRAME}{rules}");
+        std::fs::write(self.path("bindery.toml"), text).unwrap();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn command(&self, words: &[&str]) -> std::process::Command {
+        let mut command = command(words);
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, words: &[&str]) -> Printed {
+        finish(&mut self.command(words))
+    }
+
+    /// The JSON of a command that has to succeed.
+    pub(crate) fn ok(&self, words: &[&str]) -> Value {
+        let printed = self.json(words);
+        assert_eq!(printed.0, 0, "{words:?}: {}", printed.1);
+        printed.1
+    }
+
+    /// The exit code and the JSON of a command.
+    pub(crate) fn json(&self, words: &[&str]) -> (i32, Value) {
+        let mut words = words.to_vec();
+        words.extend(["-o", "json"]);
+        let printed = self.run(&words);
+        (printed.code, printed.json())
+    }
+
+    pub(crate) fn admit(&self, component: &str) -> Value {
+        let approval = "no_approval";
+        self.ok(&[
+            "admit",
+            component,
+            "--namespace",
+            "acme",
+            "--approval",
+            approval,
+        ])
+    }
+
+    /// Starts a host in the foreground of a child and waits until it answers.
+    pub(crate) fn start(&mut self) {
+        let child = self
+            .command(&["host", "start", "--foreground"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        self.host = Some(child);
+        let begun = Instant::now();
+        while self.run(&["host", "status"]).code != 0 {
+            assert!(begun.elapsed() < Duration::from_secs(120), "no host");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends the host as a crash does.
+    pub(crate) fn kill(&mut self) {
+        let mut host = self.host.take().unwrap();
+        host.kill().unwrap();
+        host.wait().unwrap();
+    }
+
+    pub(crate) fn bind(&self, id: &str, more: &[&str]) -> String {
+        let mut words = vec!["bind", id];
+        words.extend(more);
+        self.ok(&words)["handle"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if let Some(mut host) = self.host.take() {
+            drop(host.kill());
+            drop(host.wait());
+        }
+    }
+}
+
+fn file_tools() -> String {
+    path_of(&rust_guest("file-tools").unwrap())
+}
+
+const READ: &str = "acme:file-tools/files#read-file";
+
+#[test]
+fn the_whole_lifecycle_runs_over_a_host_r_054_to_r_058() {
+    let mut site = Site::new(ALLOW);
+    let admitted = site.admit(&file_tools());
+    let ids: Vec<&Value> = admitted["admitted"].as_array().unwrap().iter().collect();
+    assert_eq!(ids.len(), 4);
+    assert!(
+        ids.iter()
+            .all(|entry| entry["verdict"]["status"] == "bindable")
+    );
+    site.start();
+    let candidate = site.ok(&["describe", "read_file"]);
+    assert_eq!(
+        candidate["capability_id"], READ,
+        "C-49: a public name will do"
+    );
+    let verdict = site.ok(&["validate", READ]);
+    assert_eq!(verdict["layers"].as_array().unwrap().len(), 7, "R-376");
+    let handle = site.bind(READ, &["--ttl", "10m"]);
+    let reply = site.ok(&["call", &handle, r#"{"path": "/src/a.txt"}"#]);
+    assert_eq!(reply["value"]["text"], "one\ntwo\n");
+    assert_eq!(reply["receipt"]["effects"][0]["resource"], "/src/a.txt");
+    let call = reply["call"].as_str().unwrap();
+    let trace = site.ok(&["trace", call]);
+    assert_eq!(trace["call"], call);
+    assert_eq!(trace["outcome"]["value"]["end"], "succeeded", "R-783");
+    let binding = site.ok(&["binding", &handle]);
+    assert_eq!(binding["now"]["status"], "bound");
+    let generation = &binding["trace"]["generation"]["value"];
+    assert_eq!(*generation, json!(1), "R-781");
+    site.ok(&["release", &handle, "--reason", "done"]);
+    let (code, refused) = site.json(&["call", &handle]);
+    assert_eq!(
+        (code, &refused["error"]["type"]),
+        (9, &json!("binding_stale")),
+        "R-101"
+    );
+    let ended = &site.ok(&["binding", &handle])["trace"]["ended"]["value"];
+    assert_eq!(ended["to"], "released", "R-787");
+    let record = &site.ok(&["ledger", READ])["builds"][0];
+    assert_eq!(record["validation_status"], "bindable", "R-335");
+    let actions = site.ok(&["actions"]);
+    assert_eq!(actions["actions"][0]["status"], "succeeded", "R-575");
+}
+
+#[test]
+fn what_policy_does_not_allow_is_denied_and_says_which_axis() {
+    let site = Site::new("");
+    site.admit(&file_tools());
+    let (code, refused) = site.json(&["call", READ, r#"{"path": "/src/a.txt"}"#]);
+    assert_eq!(
+        (code, &refused["error"]["type"]),
+        (4, &json!("binding_denied"))
+    );
+    let site = Site::new(&format!(
+        "{ALLOW}[[policy.rule]]\ndecision = \"deny\"\nnames = [\"read_file\"]\n"
+    ));
+    site.admit(&file_tools());
+    let (code, refused) = site.json(&["call", READ, r#"{"path": "/src/a.txt"}"#]);
+    assert_eq!(code, 4);
+    assert_eq!(refused["error"]["details"]["axis"], "deny", "a denial wins");
+    let explained = site.ok(&["policy", "explain", READ]);
+    assert_eq!(explained["axis"], "deny");
+    assert_eq!(
+        explained["trace"].as_array().unwrap().len(),
+        24,
+        "every axis is listed"
+    );
+}
+
+#[test]
+fn without_a_host_an_id_is_called_and_recorded_and_a_handle_says_how_to_start_one_c_50() {
+    let site = Site::new(ALLOW);
+    site.admit(&file_tools());
+    let reply = site.ok(&["call", READ, r#"{"path": "/src/a.txt"}"#]);
+    assert_eq!(reply["value"]["lines"], 2);
+    let call = reply["call"].as_str().unwrap();
+    assert_eq!(
+        site.ok(&["trace", call])["outcome"]["value"]["end"],
+        "succeeded",
+        "the store outlives the process"
+    );
+    let handle = format!("bindh_{}", "0".repeat(32));
+    for words in [
+        vec!["bind", READ],
+        vec!["call", &handle],
+        vec!["release", &handle],
+        vec!["session", "new"],
+        vec!["host", "status"],
+        vec!["config", "reload"],
+    ] {
+        let (code, refused) = site.json(&words);
+        assert_eq!(code, 9, "{words:?}");
+        let said = refused["error"]["details"]["operator"].as_str().unwrap();
+        assert!(said.contains("bindery host start"), "{said}");
+    }
+}
+
+#[test]
+fn reading_commands_make_nothing_where_nothing_was() {
+    let site = Site::new(ALLOW);
+    for words in [
+        vec!["ledger"],
+        vec!["trace"],
+        vec!["actions"],
+        vec!["proposals"],
+        vec!["session", "list"],
+        vec!["stages"],
+        vec!["env"],
+    ] {
+        site.ok(&words);
+    }
+    assert!(!site.path(".bindery").exists());
+}
+
+#[test]
+fn a_second_host_is_refused_with_the_owner_named_and_commands_go_through_the_first() {
+    let mut site = Site::new(ALLOW);
+    site.admit(&file_tools());
+    site.start();
+    let pid = site.host.as_ref().unwrap().id();
+    let (code, refused) = site.json(&["host", "start", "--foreground"]);
+    assert_eq!(code, 9, "{refused}");
+    let said = refused["error"]["details"]["operator"].as_str().unwrap();
+    assert!(said.contains(&pid.to_string()), "{said}");
+    assert_eq!(site.ok(&["host", "status"])["pid"], pid);
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |name: &str| site.path(name).metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(".bindery/host.sock"), 0o600);
+    assert_eq!(mode(".bindery"), 0o700);
+}
+
+#[test]
+fn a_host_in_the_background_starts_answers_and_ends() {
+    let site = Site::new(ALLOW);
+    let status = site.ok(&["host", "start"]);
+    assert_eq!(site.ok(&["host", "status"])["pid"], status["pid"]);
+    assert_eq!(site.run(&["host", "start"]).code, 2, "one is enough");
+    site.ok(&["host", "stop"]);
+    assert_eq!(site.run(&["host", "status"]).code, 9);
+    assert!(!site.path(".bindery/host.sock").exists());
+    site.ok(&["stages", "set", "5", "on"]);
+}
+
+#[test]
+fn a_host_that_was_killed_leaves_a_record_and_no_authority_r_708() {
+    let mut site = Site::new(ALLOW);
+    site.admit(&file_tools());
+    site.start();
+    let handle = site.bind(READ, &[]);
+    site.kill();
+    site.start();
+    let (code, refused) = site.json(&["call", &handle, r#"{"path": "/src/a.txt"}"#]);
+    assert_eq!(code, 4, "{refused}");
+    assert_eq!(
+        refused["error"]["type"], "handle_invalid",
+        "no session has it"
+    );
+    let trace = site.ok(&["binding", &handle]);
+    assert_eq!(
+        trace["trace"]["ended"]["value"]["trigger"], "host_restarted",
+        "R-708"
+    );
+    let again = site.bind(READ, &[]);
+    site.ok(&["call", &again, r#"{"path": "/src/a.txt"}"#]);
+}
+
+/// Every operator's verb, tried by a principal with a model's rights.
+#[test]
+fn a_model_principal_has_no_operators_verb_on_the_socket() {
+    let mut site = Site::new(ALLOW);
+    site.admit(&file_tools());
+    site.start();
+    let proposal = format!("prop_{}", "0".repeat(32));
+    for words in [
+        vec!["session", "list"],
+        vec!["ledger"],
+        vec!["binding", "bindh_x"],
+        vec!["trace"],
+        vec!["actions"],
+        vec!["proposals"],
+        vec!["approve", &proposal],
+        vec!["deny", &proposal],
+        vec!["revoke", "--all"],
+        vec!["revoke", "--all", "--lift"],
+        vec!["reconcile", "call_x", "--done", "--evidence", "x"],
+        vec!["stages"],
+        vec!["stages", "set", "2", "on"],
+        vec!["config", "reload"],
+        vec!["config", "accept-writes", "--evidence", "x"],
+        vec!["policy", "explain", READ],
+        vec!["host", "status"],
+        vec!["host", "stop"],
+    ] {
+        let mut words = words.clone();
+        words.extend(["--as", "token:model"]);
+        let (code, refused) = site.json(&words);
+        assert_eq!(code, 4, "{words:?}");
+        assert_eq!(refused["error"]["type"], "permission_denied", "{words:?}");
+        assert_eq!(refused["error"]["details"].get("operator"), None);
+    }
+    // The twin: what a session does, it may do, its digest named (R-861).
+    let (code, refused) = site.json(&["bind", READ, "--as", "token:model"]);
+    assert_eq!(
+        (code, &refused["error"]["type"]),
+        (4, &json!("binding_denied"))
+    );
+    let digest = site.ok(&["describe", READ, "--as", "token:model"]);
+    let digest = digest["descriptor"]["implementation_digest"]
+        .as_str()
+        .map(str::to_owned);
+    let bound = site.ok(&[
+        "bind",
+        READ,
+        "--as",
+        "token:model",
+        "--digest",
+        &digest.unwrap(),
+    ]);
+    let handle = bound["handle"].as_str().unwrap();
+    let words = [
+        "call",
+        handle,
+        r#"{"path": "/src/a.txt"}"#,
+        "--as",
+        "token:model",
+    ];
+    site.ok(&words);
+    let (_, foreign) = site.json(&["call", handle, r#"{"path": "/src/a.txt"}"#]);
+    assert_eq!(
+        foreign["error"]["type"], "handle_invalid",
+        "another's handle"
+    );
+    let (code, unknown) = site.json(&["env", "--as", "token:nobody"]);
+    assert_eq!(
+        (code, &unknown["error"]["type"]),
+        (3, &json!("not_authenticated"))
+    );
+}
+
+#[test]
+fn a_question_is_answered_over_the_socket_and_the_repeated_call_runs_once_c_56() {
+    let mut site = Site::new(
+        "[[policy.rule]]\ndecision = \"ask\"\nwhy = \"somebody looks\"\nnamespaces = [\"acme\"]\n\
+         grants = [\"source\"]\napproval = \"confirm_every_time\"\n",
+    );
+    site.admit(&file_tools());
+    site.start();
+    let words = ["call", READ, r#"{"path": "/src/a.txt"}"#];
+    let (code, asked) = site.json(&words);
+    assert_eq!(
+        (code, &asked["error"]["type"]),
+        (6, &json!("approval_required"))
+    );
+    let proposal = asked["error"]["details"]["proposal"].as_str().unwrap();
+    let shown = site.ok(&["proposals", proposal]);
+    let question = &shown["proposals"][0]["proposal"]["asked"];
+    assert_eq!(
+        question["summary"]["arguments"]["path"], "/src/a.txt",
+        "R-560"
+    );
+    assert_eq!(site.json(&words).0, 6, "still a question");
+    site.ok(&["approve", proposal, "--reason", "it is right"]);
+    let (code, other) = site.json(&["call", READ, r#"{"path": "/src/b.txt"}"#]);
+    assert_eq!(
+        (code, &other["error"]["type"]),
+        (6, &json!("approval_required")),
+        "I14"
+    );
+    site.ok(&words);
+    assert_eq!(site.json(&words).0, 6, "the answer is used up");
+    let pending = site.ok(&["proposals"]);
+    let last = pending["proposals"].as_array().unwrap().last().unwrap();
+    let id = last["id"].as_str().unwrap().to_owned();
+    site.ok(&["deny", &id]);
+    let again = site.json(&["approve", &id]);
+    assert_ne!(again.0, 0, "a denied question stays denied");
+}
+
+/// A call that runs, in a process of its own.
+fn spinning(site: &Site, more: &[&str]) -> Child {
+    let mut words = vec!["call", "acme:calc#spin", "--budget", "deadline=60s"];
+    words.extend(["--budget", "fuel=1e12"]);
+    words.extend(more);
+    words.extend(["-o", "json"]);
+    let child = site
+        .command(&words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while site.ok(&["host", "status"])["ledger"]["calls_running_or_uncertain"] == json!(0) {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "the call never began"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child
+}
+
+fn spinning_site() -> Site {
+    let mut site = Site::new(&format!(
+        "{ALLOW}[ceilings]\ndeadline = \"60s\"\nfuel = \"1e12\"\n"
+    ));
+    site.admit(&calc());
+    site.start();
+    site
+}
+
+fn ended(child: Child) -> (Option<i32>, Value) {
+    let output = child.wait_with_output().unwrap();
+    let value = serde_json::from_slice(&output.stdout).unwrap();
+    (output.status.code(), value)
+}
+
+#[test]
+fn cancel_and_revoke_and_a_client_that_goes_away_reach_a_call_that_runs_r_190_i6() {
+    let site = spinning_site();
+    let child = spinning(&site, &[]);
+    site.ok(&["session", "cancel"]);
+    assert_eq!(ended(child).0, Some(130), "R-190");
+    let child = spinning(&site, &[]);
+    site.ok(&["revoke", "acme:calc#spin", "--reason", "stop it"]);
+    let (code, value) = ended(child);
+    assert_eq!(code, Some(130), "{value}");
+    let (code, refused) = site.json(&["call", "acme:calc#spin"]);
+    assert_eq!(
+        (code, &refused["error"]["type"]),
+        (4, &json!("capability_revoked"))
+    );
+    site.ok(&["revoke", "acme:calc#spin", "--lift"]);
+    let mut child = spinning(&site, &[]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let begun = Instant::now();
+    while site.ok(&["host", "status"])["ledger"]["calls_running_or_uncertain"] != json!(0) {
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "nobody waits for it any more"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_policy_that_takes_away_makes_bindings_stale_and_a_wrong_one_changes_nothing_c_53() {
+    let mut site = Site::new(ALLOW);
+    site.admit(&file_tools());
+    site.start();
+    let handle = site.bind(READ, &[]);
+    site.configure("[[policy.rule]]\ndecision = \"nonsense\"\n");
+    let (code, refused) = site.json(&["config", "reload"]);
+    assert_eq!(
+        (code, &refused["error"]["type"]),
+        (2, &json!("policy_malformed"))
+    );
+    let words = ["call", &handle, r#"{"path": "/src/a.txt"}"#];
+    site.ok(&words);
+    site.configure(&format!("{ALLOW}\n# another comment\n"));
+    site.ok(&["config", "reload"]);
+    site.ok(&words);
+    site.configure("");
+    assert_eq!(site.ok(&["config", "reload"])["changed"], true);
+    let (code, refused) = site.json(&words);
+    assert_eq!(
+        (code, &refused["error"]["type"]),
+        (9, &json!("binding_stale")),
+        "R-544"
+    );
+}
+
+#[test]
+fn stages_are_switched_for_sessions_that_begin_afterwards_r_796_c_53() {
+    let mut site = Site::new(ALLOW);
+    site.admit(&file_tools());
+    site.start();
+    site.bind(READ, &[]);
+    let (code, refused) = site.json(&["stages", "set", "6", "off"]);
+    assert_eq!(
+        (code, &refused["error"]["type"]),
+        (2, &json!("policy_malformed")),
+        "7 needs 6"
+    );
+    site.ok(&["stages", "set", "invalidation", "off"]);
+    site.ok(&["stages", "set", "6", "off"]);
+    site.bind(READ, &[]);
+    let (code, refused) = site.json(&["bind", READ, "--session", "later"]);
+    assert_eq!(
+        (code, &refused["error"]["type"]),
+        (4, &json!("stage_disabled"))
+    );
+    let (code, _) = site.json(&["stages", "set", "composition", "on"]);
+    assert_eq!(code, 2, "8 needs what is off, and evidence");
+    site.kill();
+    site.start();
+    let (code, _) = site.json(&["bind", READ]);
+    assert_eq!(code, 4, "a switch outlives the host");
+}
+
+#[test]
+fn a_session_fixes_its_six_fields_and_is_its_principals_own_r_299() {
+    let mut site = Site::new(ALLOW);
+    site.start();
+    let words = ["session", "new", "--session", "work", "--mode", "read_only"];
+    let shown = site.ok(&words);
+    let session = &shown["session"];
+    for (field, value) in [
+        (
+            "principal",
+            format!("local:{}", rustix::process::geteuid().as_raw()),
+        ),
+        ("tenant", "local".to_owned()),
+        ("agent", "cli".to_owned()),
+        ("archetype", "default".to_owned()),
+        ("mode", "read_only".to_owned()),
+    ] {
+        assert_eq!(session[field], value, "{field}, C-65");
+    }
+    assert!(session["configuration"].is_string(), "a snapshot's digest");
+    assert_eq!(site.run(&words).code, 2, "it is open already");
+    let foreign = [
+        "session",
+        "show",
+        "--session",
+        "work",
+        "--as",
+        "token:model",
+    ];
+    assert_eq!(site.run(&foreign).code, 4, "a name is its principal's");
+    site.ok(&["session", "end", "--session", "work"]);
+    assert_eq!(site.run(&["session", "show", "--session", "work"]).code, 4);
+    let (code, refused) = site.json(&["session", "new", "--agent", "nobody"]);
+    assert_eq!(code, 0, "an unknown agent may look: {refused}");
+}
+
+#[test]
+fn policy_tests_of_an_operator_pass_and_fail_as_written() {
+    let site = Site::new(ALLOW);
+    std::fs::write(
+        site.path("tests.toml"),
+        "[[test]]\nname = \"reading is allowed\"\nexpect = \"allow\"\n\
+         capability = \"acme:file-tools/files#read-file\"\ngrants = [\"source\"]\n\
+         [[test]]\nname = \"others are not\"\nexpect = \"deny\"\ncapability = \"evil:x#y\"\n",
+    )
+    .unwrap();
+    let passed = site.ok(&["policy", "test", "tests.toml"]);
+    assert_eq!(
+        (&passed["passed"], &passed["failed"]),
+        (&json!(2), &json!(0))
+    );
+    std::fs::write(
+        site.path("tests.toml"),
+        "[[test]]\nname = \"wrong\"\nexpect = \"allow\"\ncapability = \"evil:x#y\"\n",
+    )
+    .unwrap();
+    let (code, failed) = site.json(&["policy", "test", "tests.toml"]);
+    assert_eq!((code, &failed["failed"]), (1, &json!(1)));
+}
+
+#[test]
+fn what_is_no_request_is_answered_and_the_host_lives_on() {
+    let mut site = Site::new(ALLOW);
+    site.start();
+    for bytes in [
+        b"\xff\xff\xff\xff".to_vec(),
+        b"\x00\x00\x00\x02{}".to_vec(),
+        b"\x00\x00\x00\x05{\"a\":".to_vec(),
+        b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+        Vec::new(),
+    ] {
+        let path = site.path(".bindery/host.sock");
+        let mut stream = std::os::unix::net::UnixStream::connect(path).unwrap();
+        stream.write_all(&bytes).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        site.ok(&["host", "status"]);
+    }
+}
+
+#[test]
+fn a_component_on_the_shelf_that_was_changed_is_left_out_and_named() {
+    let mut site = Site::new(ALLOW);
+    site.admit(&file_tools());
+    site.admit(&calc());
+    let folder = site.path(".bindery/components");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let large = path.metadata().unwrap().len() > 100_000;
+        if large {
+            let mut bytes = std::fs::read(&path).unwrap();
+            *bytes.last_mut().unwrap() ^= 1;
+            std::fs::write(&path, bytes).unwrap();
+        }
+    }
+    site.start();
+    let status = site.ok(&["host", "status"]);
+    let problem = status["problems"][0].as_str().unwrap();
+    assert!(problem.contains("admit the component again"), "{problem}");
+    site.ok(&["call", "acme:calc#add", r#"{"a": 1, "b": 2}"#]);
+    assert_eq!(
+        site.json(&["describe", READ]).0,
+        9,
+        "R-375: not what was admitted"
+    );
+}
