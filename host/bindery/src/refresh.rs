@@ -134,6 +134,7 @@ impl Governor {
                 opened,
                 row,
                 binding: Some((handle, held)),
+                credentials: self.resources.credentials(),
             };
             let ask = Ask {
                 verb: Verb::Refresh,

@@ -30,6 +30,7 @@ const EDGES: [(&str, &[&str]); 11] = [
             "bindery-ledger",
             "bindery-policy",
             "bindery-sandbox",
+            "bindery-screen",
             "bindery-types",
         ],
     ),
