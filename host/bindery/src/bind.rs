@@ -77,6 +77,10 @@ impl Session {
             Ruling::Allow(ref grant) => grant,
             Ruling::Ask(_) | Ruling::Deny(_) => return Err(self.refuse_bind(found).await?),
         };
+        if let Some((refusal, why)) = self.bind_vetoed(capability).await {
+            self.record_refused_bind(&found, &refusal, &why).await?;
+            return Err(refusal);
+        }
         let handle = BindingHandle::from_random(random()?);
         let (opened_event, held) = self.open(handle, grant, &found)?;
         let bound = bound(handle, grant, &held);
@@ -109,6 +113,7 @@ impl Session {
             opened: &opened,
             row,
             binding: None,
+            credentials: current.resources.credentials(),
         };
         let ask = Ask {
             verb: Verb::Bind,
@@ -134,10 +139,21 @@ impl Session {
     }
 
     async fn refuse_bind(&self, found: Found) -> Result<Refusal, Refusal> {
-        let opened = self.opened()?;
         let refusal = found.decision.refusal().unwrap_or_else(|| {
             Refusal::new(ErrorType::BindingDenied, "the binding is not granted")
         });
+        let reason = "policy refused the binding";
+        self.record_refused_bind(&found, &refusal, reason).await?;
+        Ok(refusal)
+    }
+
+    async fn record_refused_bind(
+        &self,
+        found: &Found,
+        refusal: &Refusal,
+        reason: &str,
+    ) -> Result<(), Refusal> {
+        let opened = self.opened()?;
         let refused = BindRefused {
             capability: found.key.clone().unwrap_or(CapabilityKey {
                 id: found.asked.clone(),
@@ -146,13 +162,13 @@ impl Session {
             error: refusal.kind(),
             decision: Some(decision_event(&found.decision)),
         };
-        let told = self.told(&opened, Operation::Bind, "policy refused the binding");
+        let told = self.told(&opened, Operation::Bind, reason);
         let entry = self.governor.entry(&told, refused);
         self.governor
             .record(vec![entry])
             .await
             .map_err(|error| error.refusal())?;
-        Ok(refusal)
+        Ok(())
     }
 
     pub(crate) fn open(
@@ -209,7 +225,7 @@ impl Session {
             principal: who.principal.clone(),
             tenant: who.tenant.clone(),
             resource_scope: summary(json!({ "grants": scope.get("slices") }))?,
-            authentication_mode: Line::cut("none"),
+            authentication_mode: Line::cut(self.authentication(grant)),
             operation_scope: summary(json!({ "side_effects": grant.side_effect() }))?,
             data_scope: summary(json!({ "limits": scope.get("limits") }))?,
             risk: grant.risk(),
@@ -235,6 +251,18 @@ impl Session {
             decision: decision_event(&found.decision),
         };
         Ok((event, held))
+    }
+
+    /// how requests of the binding prove who they are, and never with what.
+    fn authentication(&self, grant: &Grant) -> &'static str {
+        let current = self.governor.read();
+        let grants = &current.policy.document().grants;
+        let mut slices = grant.scope().slices();
+        let with = |name| grants.get(name).is_some_and(|g| g.credential().is_some());
+        match slices.any(|(name, _)| with(name)) {
+            true => "provider_secret",
+            false => "none",
+        }
     }
 
     /// Gives a binding back: it is not callable from this moment on.

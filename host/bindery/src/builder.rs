@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bindery_ledger::{Journal, Memory};
 use bindery_policy::Document;
@@ -11,8 +12,10 @@ use bindery_sandbox::{
 use bindery_types::{Budget, Moment, Refusal};
 
 use crate::clock::{HostClock, system};
-use crate::governor::Governor;
+use crate::governor::{Governor, Guards};
+use crate::hooks::Hook;
 use crate::resources::Resources;
+use crate::screening::Screening;
 use crate::{Host, start};
 
 /// Collects what a [`Host`] is made of.
@@ -29,6 +32,7 @@ pub struct HostBuilder {
     resources: Resources,
     journal: Arc<dyn Journal>,
     clock: fn() -> Moment,
+    guards: Guards,
 }
 
 impl Default for HostBuilder {
@@ -41,6 +45,7 @@ impl Default for HostBuilder {
             resources: Resources::default(),
             journal: Arc::new(Memory::default()),
             clock: system,
+            guards: Guards::default(),
         }
     }
 }
@@ -117,6 +122,28 @@ impl HostBuilder {
         self
     }
 
+    /// One more hook; they are asked in the order in which they are given, and in the
+    /// reverse order on the way out.
+    #[must_use]
+    pub fn hook(mut self, hook: Arc<dyn Hook>) -> Self {
+        self.guards.hooks.all.push(hook);
+        self
+    }
+
+    /// How long each hook may take before its silence is a no; 2 s unless said.
+    #[must_use]
+    pub fn hook_time(mut self, within: Duration) -> Self {
+        self.guards.hooks.within = within;
+        self
+    }
+
+    /// Screens results once more, after the host has. What it cannot screen is withheld.
+    #[must_use]
+    pub fn screening(mut self, screening: Arc<dyn Screening>) -> Self {
+        self.guards.screening = Some(screening);
+        self
+    }
+
     /// Starts the host: what an earlier one left in the journal is recovered first, and the
     /// environment is admitted.
     ///
@@ -133,6 +160,7 @@ impl HostBuilder {
             resources,
             journal,
             clock,
+            guards,
         } = self;
         config.store = artefacts
             .map(|path| ArtefactStore::open(&path, options))
@@ -145,7 +173,8 @@ impl HostBuilder {
         let mut latest = Moment::default();
         journal.look(&mut |state| latest = state.now());
         let clock = HostClock::new(latest, clock);
-        let governor = Governor::new(sandbox, journal, resources, clock, document)?;
+        let mut governor = Governor::new(sandbox, journal, resources, clock, document)?;
+        governor.guards = guards;
         start::start(&governor)?;
         Ok(Host {
             governor: Arc::new(governor),

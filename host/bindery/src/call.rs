@@ -12,6 +12,7 @@ use bindery_ledger::words::{CallEnd, Effectful, Operation, Step};
 use bindery_ledger::{CapabilityKey, JournalError, Lease, Rejection};
 use bindery_policy::{Ask, Decision, Policy, Ruling, Verb};
 use bindery_sandbox::{Cancel, Checked};
+use bindery_screen::Screen;
 use bindery_types::{
     BindingHandle, CallId, Digest, ErrorType, IdempotencyKey, Moment, Outcome, ProposalId, Refusal,
     Risk, Run, canonical_digest,
@@ -23,7 +24,9 @@ use crate::clock::random;
 use crate::decision::decision_event;
 use crate::facts::{About, Through, decided, key_of};
 use crate::held::{Held, Opened};
+use crate::passage::Passed;
 use crate::redact::redacted;
+use crate::resources::Resources;
 use crate::session::Session;
 use crate::settlement::{Ending, ending, reserve, said_uncertain};
 
@@ -68,6 +71,10 @@ pub(crate) struct Resolved {
     pub(crate) handle: BindingHandle,
     pub(crate) held: Arc<Held>,
     pub(crate) capability: CapabilityKey,
+    /// What stands behind its grants, whatever is reloaded meanwhile.
+    pub(crate) resources: Arc<Resources>,
+    /// Masks what is known to be secret in whatever is recorded or shown of the call.
+    pub(crate) screen: Arc<Screen>,
 }
 
 impl Session {
@@ -79,7 +86,7 @@ impl Session {
             Ok(bits) => CallId::from_random(bits),
             Err(refusal) => return Reply::refused(CallId::from_random([0; 16]), refusal),
         };
-        let resolved = match self.resolve(call, handle) {
+        let resolved = match self.resolve(call, handle).await {
             Ok(resolved) => resolved,
             Err(refusal) => return self.refuse(call, None, Step::Resolve, refusal).await,
         };
@@ -101,7 +108,7 @@ impl Session {
     }
 
     /// Step 1: the handle is this session's and its lease is alive.
-    fn resolve(&self, call: CallId, handle: &str) -> Result<Resolved, Refusal> {
+    async fn resolve(&self, call: CallId, handle: &str) -> Result<Resolved, Refusal> {
         let (opened, asked_at) = (self.opened()?, self.governor.clock.now());
         let handle = parsed(handle)?;
         let found = self.governor.look(|state| {
@@ -114,6 +121,8 @@ impl Session {
             .map_err(|error| error.refusal())?;
         let held = self.governor.read().bindings.get(&handle).cloned();
         let held = held.ok_or_else(|| unknown().refusal())?;
+        let resources = self.governor.resources();
+        let screen = resources.screen().await?;
         Ok(Resolved {
             call,
             asked_at,
@@ -121,6 +130,8 @@ impl Session {
             handle,
             held,
             capability,
+            resources,
+            screen,
         })
     }
 
@@ -161,6 +172,7 @@ impl Session {
             opened: &resolved.opened,
             row,
             binding: Some(Through::Live(resolved.handle, &resolved.held)),
+            credentials: current.resources.credentials(),
         };
         let digest = canonical_digest(arguments);
         let ask = Ask {
@@ -199,6 +211,9 @@ impl Session {
             }
             Ruling::Deny(_) => return self.deny(&resolved, digest, &arguments, &decision).await,
         }
+        if let Some(reply) = self.vetoed(&resolved, &arguments).await {
+            return reply;
+        }
         let lease = match self
             .reserve(&resolved, &arguments, digest, &decision, options)
             .await
@@ -210,8 +225,7 @@ impl Session {
             return Reply::refused(resolved.call, lost());
         };
         // I4: what runs holds what was granted, opened now and not a moment earlier.
-        let resources = Arc::clone(&self.governor.read().resources);
-        let grants = resources.grants(policy.document(), grant.scope());
+        let grants = resolved.resources.grants(policy.document(), grant.scope());
         let run = match grants {
             Ok(grants) => {
                 let cancel = Cancel::new();
@@ -234,7 +248,8 @@ impl Session {
             Err(refusal) => Run::refused(refusal),
         };
         let keyed = options.idempotency_key.is_some();
-        self.settle(&resolved, lease, run, keyed).await
+        let passed = self.passed(&resolved, &arguments, run).await;
+        self.settle(&resolved, lease, passed, keyed).await
     }
 
     fn is_overtaken(&self, call: CallId) -> bool {
@@ -278,7 +293,7 @@ impl Session {
             capability: resolved.capability.clone(),
             effectful,
             arguments: digest,
-            input: redacted(arguments),
+            input: redacted(arguments, &resolved.screen),
             decision: decision_event(decision),
             reserve: reserve(&resolved.held),
             approval,
@@ -363,51 +378,61 @@ impl Session {
     }
 
     /// Step 6: how it ended is recorded before anybody is told.
-    async fn settle(&self, resolved: &Resolved, lease: Lease, run: Run, keyed: bool) -> Reply {
+    async fn settle(
+        &self,
+        resolved: &Resolved,
+        lease: Lease,
+        passed: Passed,
+        keyed: bool,
+    ) -> Reply {
         let call = resolved.call;
+        let Passed {
+            run,
+            withheld,
+            records,
+            reason,
+        } = passed;
         let effectful = resolved.held.risk != Risk::ReadOnly;
-        let (event, kept) = match ending(call, (effectful, keyed), &run, self.governor.clock.now())
-        {
-            Ending::Known(outcome, kept) => (lease.settle(*outcome), kept),
+        let keyed = keyed && withheld.is_none();
+        let now = self.governor.clock.now();
+        let (event, kept) = match ending(call, (effectful, keyed), &run, now) {
+            Ending::Known(mut outcome, kept) => {
+                // What nobody may see is not described either, and a repeated key gets none.
+                outcome.output = outcome.output.filter(|_| withheld.is_none());
+                (lease.settle(*outcome), kept)
+            }
             Ending::Unknown(uncertain) => (lease.doubt(uncertain), Vec::new()),
         };
         let Ok(event) = event else {
             return Reply::refused(call, lost());
         };
-        let told = self.told(&resolved.opened, Operation::Call, "the call ended");
-        let entry = self.governor.entry(&told, event);
+        let told = self.told(&resolved.opened, Operation::Call, &reason);
+        let mut batch = records;
+        batch.push(self.governor.entry(&told, event));
         let recorded = if effectful || !kept.is_empty() {
-            self.governor.record_with(vec![entry], kept).await
+            self.governor.record_with(batch, kept).await
         } else {
-            self.governor.journal.append_lazy(vec![entry])
+            self.governor.journal.append_lazy(batch)
         };
-        match recorded {
-            Ok(_) if effectful => Reply {
-                call,
-                proposal: None,
-                run: said_uncertain(run),
-            },
-            Ok(_) => Reply {
-                call,
-                proposal: None,
-                run,
-            },
+        let run = match recorded {
+            Ok(_) if effectful => Passed::shown(withheld, said_uncertain(run)),
+            Ok(_) => Passed::shown(withheld, run),
             Err(error) if effectful => {
                 let refusal = Refusal::new(
                     ErrorType::UncertainSideEffect,
                     "the call ran, and how it ended could not be recorded",
                 );
-                let run = Run {
+                Run {
                     outcome: Outcome::Refused(refusal.for_operator(error.to_string())),
                     ..run
-                };
-                Reply {
-                    call,
-                    proposal: None,
-                    run,
                 }
             }
-            Err(error) => Reply::refused(call, error.refusal()),
+            Err(error) => Run::refused(error.refusal()),
+        };
+        Reply {
+            call,
+            proposal: None,
+            run,
         }
     }
 
@@ -468,7 +493,7 @@ impl Session {
             capability: resolved.capability.clone(),
             run: resolved.opened.session.who().run,
             arguments: digest,
-            input: redacted(arguments),
+            input: redacted(arguments, &resolved.screen),
             decision: decision_event(decision),
             error,
         }

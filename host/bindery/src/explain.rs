@@ -97,6 +97,7 @@ impl Session {
             opened: &opened,
             row: Some((row, &**current.powers.get(capability)?)),
             binding: Some(Through::Supposed(binding, held)),
+            credentials: current.resources.credentials(),
         };
         let ask = Ask {
             verb: Verb::Call,

@@ -10,7 +10,7 @@ use bindery_policy::{
     ApprovalFacts, Ask, BindingFacts, Counter, Covers, Decision, Declared, EntryFacts,
     EnvironmentFacts, Facts, Policy, Registration, Subject, Switch, Used, Window, decide,
 };
-use bindery_types::{ApprovalRequirement, BindingHandle, CapabilityId};
+use bindery_types::{ApprovalRequirement, BindingHandle, CapabilityId, CredentialName};
 
 use crate::held::{Held, Opened, Powers};
 
@@ -22,6 +22,8 @@ pub(crate) struct About<'a> {
     pub(crate) row: Option<(&'a Row, &'a Powers)>,
     /// The binding of a call or a refresh.
     pub(crate) binding: Option<Through<'a>>,
+    /// The credentials that this host holds.
+    pub(crate) credentials: &'a [CredentialName],
 }
 
 /// The binding that a question goes through.
@@ -60,8 +62,7 @@ pub(crate) fn decided(state: &State, about: &About<'_>, ask: &Ask<'_>) -> Decisi
             let thrown = state.switch_for(key, &who.principal)?;
             Some(switch(thrown))
         }),
-        // This host hands out none: what needs one is refused.
-        credentials: &[],
+        credentials: about.credentials,
         write_gate: state.write_gate().is_some(),
         approvals: &approvals,
         used: &used,

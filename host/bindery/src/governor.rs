@@ -19,8 +19,10 @@ use bindery_types::{
 
 use crate::clock::HostClock;
 use crate::held::{Held, Opened, Powers};
+use crate::hooks::Hooks;
 use crate::resources::Resources;
 use crate::running::Running;
+use crate::screening::Screening;
 
 /// Everything the verbs share.
 pub(crate) struct Governor {
@@ -34,10 +36,19 @@ pub(crate) struct Governor {
     pub(crate) own: Provider,
     /// Calls that run, and how each is ended.
     pub(crate) running: Running,
+    /// What every call passes beside policy.
+    pub(crate) guards: Guards,
     /// One change of catalogue or policy at a time.
     turn: tokio::sync::Mutex<()>,
     /// Guards what is current; never held over an await.
     current: RwLock<Current>,
+}
+
+/// What an embedder puts around calls.
+#[derive(Clone, Default)]
+pub(crate) struct Guards {
+    pub(crate) hooks: Hooks,
+    pub(crate) screening: Option<Arc<dyn Screening>>,
 }
 
 /// What is current. Parts are behind `Arc`, so that a verb takes them and lets go.
@@ -92,6 +103,7 @@ impl Governor {
             own: own
                 .map_err(|_| Refusal::new(ErrorType::Internal, "the host's own name is no name"))?,
             running: Running::default(),
+            guards: Guards::default(),
             turn: tokio::sync::Mutex::default(),
             current: RwLock::new(Current {
                 document,
@@ -112,6 +124,11 @@ impl Governor {
 
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Current> {
         self.current.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What stands behind the grants now.
+    pub(crate) fn resources(&self) -> Arc<Resources> {
+        Arc::clone(&self.read().resources)
     }
 
     pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {

@@ -33,13 +33,17 @@ mod explain;
 mod facts;
 mod governor;
 mod held;
+mod hooks;
 mod host;
+mod known;
 mod operate;
+mod passage;
 mod propose;
 mod redact;
 mod refresh;
 mod resources;
 mod running;
+mod screening;
 mod session;
 mod settlement;
 mod start;
@@ -50,8 +54,8 @@ pub use bindery_catalogue::{Contract, Entry, EntryKind, Example, Verdict};
 pub use bindery_grants::{
     Access, Change, Clock, Credential, CredentialFault, DirectoryGrant, EndpointGrant, GrantError,
     Grants, KeyValueStore, Keys, MemoryStore, Randomness, Room, Secret, SecretFault, SecretFile,
-    SecretHelper, SecretProvider, SecretUnavailable, SecretVariable, StoreFault, StoreGrant,
-    StoreGrantError, Swap,
+    SecretHelper, SecretProvider, SecretUnavailable, SecretVariable, SecretWatch, StoreFault,
+    StoreGrant, StoreGrantError, Swap,
 };
 pub use bindery_ledger as ledger;
 pub use bindery_policy as policy;
@@ -64,6 +68,8 @@ pub use bindery_types::*;
 pub use builder::HostBuilder;
 pub use call::{CallOptions, Reply};
 pub use discover::{Candidate, Manifest};
+pub use hooks::{Hook, HookAnswer, HookCall, HookRoute, Veto};
 pub use host::Host;
 pub use resources::Resources;
+pub use screening::{Screening, ScreeningFailed};
 pub use session::Session;

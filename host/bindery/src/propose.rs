@@ -95,7 +95,7 @@ impl Session {
         let summary = json!({
             "risk": question.risk,
             "capability": resolved.capability.id,
-            "arguments": redacted(arguments).value(),
+            "arguments": redacted(arguments, &resolved.screen).value(),
             "scope": serde_json::to_value(&*resolved.held.scope).unwrap_or_default(),
             "expected_effect": question.side_effect,
         });

@@ -134,6 +134,7 @@ impl Governor {
                 opened,
                 row,
                 binding: Some(Through::Live(handle, held)),
+                credentials: current.resources.credentials(),
             };
             let ask = Ask {
                 verb: Verb::Refresh,

@@ -32,7 +32,7 @@ pub use bindery_screen::{Secret, SecretFault};
 pub use call::{CallGrants, Captures, Exit, GrantView};
 pub use credential::{
     Credential, CredentialFault, SecretFile, SecretHelper, SecretProvider, SecretUnavailable,
-    SecretVariable,
+    SecretVariable, SecretWatch,
 };
 pub use directory::{Access, DirectoryGrant};
 pub use endpoint::{Denial, EndpointGrant, EndpointGrantError};

@@ -129,6 +129,18 @@ impl Place {
         self.make_data()
     }
 
+    /// The folder of key-value stores, made if it is not there.
+    pub(crate) fn make_values(&self) -> Result<PathBuf, Refusal> {
+        self.make_data()?;
+        let folder = self.data.join("values");
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                Err(unwritable(&folder, &error))
+            }
+            Ok(()) | Err(_) => Ok(folder),
+        }
+    }
+
     /// Whether no process owns the store.
     pub fn is_free(&self) -> bool {
         !bindery_store::is_owned(&self.store())

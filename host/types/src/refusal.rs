@@ -234,6 +234,28 @@ impl Refusal {
         self
     }
 
+    /// The same with every text of it passed through `map`: message, operator's text, and
+    /// the strings among the details.
+    #[must_use]
+    pub fn map_text(self, map: impl Fn(&str) -> String) -> Self {
+        fn inside(value: &mut Value, map: &impl Fn(&str) -> String) {
+            match value {
+                Value::String(text) => *text = map(text),
+                Value::Array(items) => items.iter_mut().for_each(|item| inside(item, map)),
+                Value::Object(members) => members.values_mut().for_each(|v| inside(v, map)),
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        let mut details = self.details;
+        details.values_mut().for_each(|value| inside(value, &map));
+        Self {
+            kind: self.kind,
+            message: map(&self.message).into(),
+            operator: self.operator.as_deref().map(&map),
+            details,
+        }
+    }
+
     /// The type.
     pub fn kind(&self) -> ErrorType {
         self.kind

@@ -6,11 +6,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bindery_screen::Secret;
 use bindery_types::CredentialName;
 use http::HeaderName;
 use http::header::AUTHORIZATION;
 
-use super::provider::SecretProvider;
+use super::provider::{SecretProvider, SecretUnavailable, SecretWatch};
 
 /// Where the value stands in the form.
 const PLACE: &str = "{}";
@@ -50,7 +51,8 @@ pub struct Credential {
     pub(super) field: HeaderName,
     /// What stands before and after the value.
     pub(super) form: (String, String),
-    pub(super) provider: Arc<dyn SecretProvider>,
+    provider: Arc<dyn SecretProvider>,
+    watch: Option<Arc<dyn SecretWatch>>,
     in_the_clear: bool,
 }
 
@@ -79,6 +81,7 @@ impl Credential {
             field: AUTHORIZATION,
             form: ("Bearer ".to_owned(), String::new()),
             provider,
+            watch: None,
             in_the_clear: false,
         }
     }
@@ -112,7 +115,28 @@ impl Credential {
         self
     }
 
-    pub(crate) fn name(&self) -> &CredentialName {
+    /// Tells `watch` every value that is read, for whoever masks it in other places, too.
+    #[must_use]
+    pub fn watched_by(mut self, watch: Arc<dyn SecretWatch>) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// Reads the value as it is now.
+    ///
+    /// # Errors
+    ///
+    /// The provider's, when there is none.
+    pub async fn read(&self) -> Result<Secret, SecretUnavailable> {
+        let secret = self.provider.secret().await?;
+        if let Some(watch) = &self.watch {
+            watch.seen(&self.name, &secret);
+        }
+        Ok(secret)
+    }
+
+    /// The name that records and refusals know it by.
+    pub fn name(&self) -> &CredentialName {
         &self.name
     }
 

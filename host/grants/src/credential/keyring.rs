@@ -50,7 +50,7 @@ pub(crate) async fn arm(endpoints: &mut [EndpointGrant]) -> Result<Option<Keyrin
         let Some(credential) = endpoint.credential_to_read() else {
             continue;
         };
-        let secret = credential.provider.secret().await;
+        let secret = credential.read().await;
         let secret = secret.map_err(|why| missing(credential, &why.to_string()))?;
         let armed = ready(credential, &secret)?;
         endpoint.arm(Arc::new(armed));

@@ -16,6 +16,6 @@ mod variable;
 pub use grant::{Credential, CredentialFault};
 pub use helper::SecretHelper;
 pub(crate) use keyring::{Armed, Keyring, arm};
-pub use provider::{SecretProvider, SecretUnavailable};
+pub use provider::{SecretProvider, SecretUnavailable, SecretWatch};
 pub use secret_file::SecretFile;
 pub use variable::SecretVariable;

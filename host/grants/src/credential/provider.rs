@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use bindery_screen::{Secret, SecretFault};
+use bindery_types::CredentialName;
 
 /// Reads one secret of the host, whenever it is asked.
 ///
@@ -14,6 +15,12 @@ pub trait SecretProvider: Send + Sync + 'static {
     ///
     /// [`SecretUnavailable`]: for the operator, and without the value.
     async fn secret(&self) -> Result<Secret, SecretUnavailable>;
+}
+
+/// Is told of every value that is read, so that it can be masked wherever it may come up.
+pub trait SecretWatch: Send + Sync + 'static {
+    /// The credential `name` has this value now.
+    fn seen(&self, name: &CredentialName, secret: &Secret);
 }
 
 /// Why there is no secret. The text is for the operator; no part of a value is in it.

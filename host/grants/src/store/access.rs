@@ -4,6 +4,7 @@
 //! their limits before the backend sees them; the effect is noted before it happens and
 //! taken back when it did not. The backend may block, so it works on a thread that may.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bindery_types::{EffectKind, LimitHit, LimitName};
@@ -26,6 +27,8 @@ pub(crate) struct Bucket {
     name: String,
     backend: Arc<dyn KeyValueStore>,
     access: Access,
+    /// The keys it is for; none when it is for all.
+    keys: Option<Arc<BTreeSet<String>>>,
 }
 
 /// The error of the interface.
@@ -44,6 +47,28 @@ impl From<LimitHit> for StoreError {
     fn from(hit: LimitHit) -> Self {
         StoreError::Other(hit.to_string())
     }
+}
+
+/// A page of those of `only` that the store has.
+fn present(
+    backend: &dyn KeyValueStore,
+    only: &BTreeSet<String>,
+    skip: u64,
+) -> Result<Keys, StoreFault> {
+    let mut keys = Vec::new();
+    for key in only {
+        if backend.exists(key)? {
+            keys.push(key.clone());
+        }
+    }
+    let mut rest = keys
+        .into_iter()
+        .skip(usize::try_from(skip).unwrap_or(usize::MAX));
+    let keys = rest.by_ref().take(PAGE_KEYS).collect();
+    Ok(Keys {
+        keys,
+        more: rest.next().is_some(),
+    })
 }
 
 /// What the guest gets, or what ends its call.
@@ -77,6 +102,7 @@ impl CallGrants {
             name: name.to_owned(),
             backend: grant.backend(),
             access: grant.access(),
+            keys: grant.keys(),
         };
         let pushed = self.table.push(bucket);
         Ok(Ok(pushed.map_err(|error| self.handles(error.into()))?))
@@ -95,6 +121,7 @@ impl CallGrants {
         let bucket = self.enter_bucket(&this, keys.iter().map(String::len).sum())?;
         for key in &keys {
             given!(self.stores.check_key(key));
+            given!(self.may_touch(&bucket, key));
         }
         let places: Vec<Option<usize>> = keys
             .iter()
@@ -116,6 +143,7 @@ impl CallGrants {
     pub(super) async fn has_value(&mut self, this: Resource<Bucket>, key: String) -> Answer<bool> {
         let bucket = self.enter_bucket(&this, key.len())?;
         given!(self.stores.check_key(&key));
+        given!(self.may_touch(&bucket, &key));
         self.note(EffectKind::StoreRead, &bucket, &key);
         let backend = Arc::clone(&bucket.backend);
         let exists = self.blocking(&bucket, Act::Read, move || backend.exists(&key));
@@ -133,7 +161,11 @@ impl CallGrants {
         let bucket = self.enter_bucket(&this, 0)?;
         let place = self.note(EffectKind::StoreRead, &bucket, "*");
         let (backend, skip) = (Arc::clone(&bucket.backend), cursor.unwrap_or(0));
-        let page = self.blocking(&bucket, Act::Read, move || backend.keys(skip, PAGE_KEYS));
+        let only = bucket.keys.clone();
+        let page = self.blocking(&bucket, Act::Read, move || match only {
+            Some(only) => present(&*backend, &only, skip),
+            None => backend.keys(skip, PAGE_KEYS),
+        });
         let Keys { keys, more } = given!(page.await);
         let bytes = keys.iter().map(String::len).sum();
         self.meter.moved(place, size(bytes));
@@ -160,6 +192,7 @@ impl CallGrants {
             };
             given!(self.stores.check_key(key));
             given!(self.stores.check_value(value));
+            given!(self.may_touch(&bucket, key));
         }
         given!(self.may_write(&bucket));
         let mut places = Vec::with_capacity(changes.len());
@@ -186,6 +219,7 @@ impl CallGrants {
     ) -> Answer<u64> {
         let bucket = self.enter_bucket(&this, key.len())?;
         given!(self.stores.check_key(&key));
+        given!(self.may_touch(&bucket, &key));
         given!(self.may_write(&bucket));
         let place = self.note(EffectKind::StoreWrite, &bucket, &key);
         let (backend, room) = (Arc::clone(&bucket.backend), self.stores.room());
@@ -206,6 +240,18 @@ impl CallGrants {
         self.enter()?;
         self.work(bytes)?;
         Ok(self.table.get(this)?.clone())
+    }
+
+    /// a narrowed grant is for its keys.
+    fn may_touch(&mut self, bucket: &Bucket, key: &str) -> Result<(), StoreError> {
+        if bucket.keys.as_ref().is_none_or(|keys| keys.contains(key)) {
+            return Ok(());
+        }
+        let key = one_line(key, KEY_BYTES_KEPT);
+        let asked = format!("the key `{key}` of the store `{}`", bucket.name);
+        self.stores
+            .deny(asked, "its grant is for other keys".to_owned());
+        Err(StoreError::AccessDenied)
     }
 
     fn may_write(&mut self, bucket: &Bucket) -> Result<(), StoreError> {

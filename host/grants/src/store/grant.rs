@@ -1,5 +1,6 @@
 //! One store grant: the name a guest opens, the backend behind it, a mode.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -25,6 +26,8 @@ pub struct StoreGrant {
     name: String,
     backend: Arc<dyn KeyValueStore>,
     access: Access,
+    /// The keys it is for; none when it is for all.
+    keys: Option<Arc<BTreeSet<String>>>,
 }
 
 /// A text that is no name of a store.
@@ -54,11 +57,20 @@ impl StoreGrant {
                 name: name.to_owned(),
                 backend,
                 access,
+                keys: None,
             }),
             false => Err(StoreGrantError {
                 name: one_line(name, NAME_BYTES_MAX),
             }),
         }
+    }
+
+    /// The same, for these keys and no others: a guest neither reads, changes nor lists
+    /// another.
+    #[must_use]
+    pub fn only(mut self, keys: impl IntoIterator<Item = String>) -> Self {
+        self.keys = Some(Arc::new(keys.into_iter().collect()));
+        self
     }
 
     /// The name that a guest opens.
@@ -69,6 +81,10 @@ impl StoreGrant {
     /// Whether a guest may write.
     pub fn access(&self) -> Access {
         self.access
+    }
+
+    pub(super) fn keys(&self) -> Option<Arc<BTreeSet<String>>> {
+        self.keys.clone()
     }
 
     pub(super) fn backend(&self) -> Arc<dyn KeyValueStore> {

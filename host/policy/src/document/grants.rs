@@ -140,6 +140,12 @@ pub enum CredentialSource {
 pub struct CredentialEntry {
     /// Where it is.
     pub source: CredentialSource,
+    /// The header field it is sent in; none for `authorization`.
+    pub field: Option<String>,
+    /// What is sent, with `{}` where the value goes; none for `Bearer {}`.
+    pub form: Option<String>,
+    /// Whether it may be sent over plain http to another machine.
+    pub in_the_clear: bool,
     /// Agents it is for: left out = any, empty = none.
     pub agents: Option<Vec<Agent>>,
     /// Workspace archetypes it is for: left out = any, empty = none.
@@ -305,6 +311,8 @@ pub(super) fn read_credentials(top: &mut Section<'_>) -> BTreeMap<CredentialName
             .map(|said| CredentialSource::File(said.value));
         let exec = section.words::<String>("exec").map(CredentialSource::Exec);
         let (agents, archetypes) = (section.words("agents"), section.words("archetypes"));
+        let (field, form) = (section.text("field"), section.text("form"));
+        let in_the_clear = section.truth("in_the_clear").unwrap_or(false);
         let mut sources = [env, file, exec].into_iter().flatten();
         match (sources.next(), sources.next()) {
             (Some(source), None) => {
@@ -312,6 +320,9 @@ pub(super) fn read_credentials(top: &mut Section<'_>) -> BTreeMap<CredentialName
                     name,
                     CredentialEntry {
                         source,
+                        field: field.map(|said| said.value),
+                        form: form.map(|said| said.value),
+                        in_the_clear,
                         agents,
                         archetypes,
                     },

@@ -16,12 +16,12 @@ use bindery::ledger::Journal;
 use bindery::{
     Cancel, CapabilityId, ErrorType, Host, Moment, Principal, Refusal, Rights, Session, Tenant,
 };
-use cap_std::AmbientAuthority;
 use tokio::sync::Notify;
 
 use crate::place::Place;
 use crate::reply::Reply;
 use crate::request::{Envelope, Request, capability};
+use crate::resources::Opener;
 use crate::shelf::Shelf;
 
 /// Who asks, as the system says.
@@ -70,7 +70,7 @@ pub struct Desk {
     pub(crate) shelf: Shelf,
     pub(crate) recording: Recording,
     /// Opens folders again when the configuration is read again.
-    pub(crate) authority: AmbientAuthority,
+    pub(crate) opener: Opener,
     /// Components of the shelf that could not be admitted again, and why.
     pub(crate) problems: Vec<String>,
     pub(crate) started_at: Moment,

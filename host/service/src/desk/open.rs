@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::{Desk, Recording};
 use crate::place::Place;
-use crate::resources;
+use crate::resources::Opener;
 use crate::shelf::Shelf;
 
 impl Desk {
@@ -32,7 +32,8 @@ impl Desk {
         authority: AmbientAuthority,
     ) -> Result<Self, Refusal> {
         let document = place.document()?;
-        let resources = resources::open(&document, &place.base(), authority)?;
+        let opener = Opener::new(authority);
+        let resources = opener.open(&document, &place)?;
         let (own, shown) = journals(&place, recording)?;
         let host = builder
             .policy(document)
@@ -45,7 +46,7 @@ impl Desk {
             shelf: Shelf::of(&place),
             place,
             recording,
-            authority,
+            opener,
             problems: Vec::new(),
             started_at: now(),
             sessions: std::sync::Mutex::default(),

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::record::capability_id;
 use super::{Desk, Recording};
 use crate::request::RevokeTarget;
-use crate::resources;
 
 impl Desk {
     pub(super) async fn approve(&self, id: ProposalId, reason: &str) -> Result<Value, Refusal> {
@@ -128,7 +127,7 @@ impl Desk {
     /// `policy_malformed` with every fault.
     pub async fn reload(&self) -> Result<Value, Refusal> {
         let document = self.place.document()?;
-        let resources = resources::open(&document, &self.place.base(), self.authority)?;
+        let resources = self.opener.open(&document, &self.place)?;
         let before = self.host.policy_version();
         let after = self.host.reload(document, resources).await?;
         Ok(json!({ "before": before, "after": after, "changed": before != after }))

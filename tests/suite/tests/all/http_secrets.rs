@@ -22,7 +22,7 @@ use crate::http_servers::{
 };
 use crate::rig::{receipt, refusal};
 
-const CANARY: &str = "CANARY-1/x+y&z\"k~";
+pub(crate) const CANARY: &str = "CANARY-1/x+y&z\"k~";
 
 /// A provider that knows one value.
 struct Known(&'static str);
@@ -80,7 +80,7 @@ fn base64_cores(canary: &str) -> Vec<String> {
 
 /// The canary in every form that is promised to be masked, made here and not by the code
 /// under test.
-fn forms(canary: &str) -> Vec<String> {
+pub(crate) fn forms(canary: &str) -> Vec<String> {
     let each = |form: &dyn Fn(u8) -> String| canary.bytes().map(form).collect::<String>();
     let keeps = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let json = serde_json::to_string(canary).unwrap();
@@ -113,7 +113,7 @@ fn forms(canary: &str) -> Vec<String> {
 }
 
 /// C9, R-585 … R-591: nothing that is left says the canary.
-fn assert_unseen(left: &str) {
+pub(crate) fn assert_unseen(left: &str) {
     for form in forms(CANARY) {
         assert!(!left.contains(&form), "C9: {form} in {left}");
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Crates of the workspace with the crates of the workspace that they may depend on:
 /// edges point down only (architecture, § 2).
-const EDGES: [(&str, &[&str]); 12] = [
+const EDGES: [(&str, &[&str]); 13] = [
     ("bindery-policy", &["bindery-types"]),
     ("bindery-types", &[]),
     ("bindery-json", &["bindery-types"]),
@@ -30,10 +30,15 @@ const EDGES: [(&str, &[&str]); 12] = [
             "bindery-ledger",
             "bindery-policy",
             "bindery-sandbox",
+            "bindery-screen",
             "bindery-types",
         ],
     ),
-    ("bindery-service", &["bindery", "bindery-store"]),
+    ("bindery-values", &["bindery-grants"]),
+    (
+        "bindery-service",
+        &["bindery", "bindery-store", "bindery-values"],
+    ),
     ("bindery-cli", &["bindery", "bindery-service"]),
 ];
 
@@ -52,7 +57,7 @@ const RESERVED: [(&str, &[&str]); 11] = [
     ("wit-parser", &["bindery-sandbox"]),
     ("anyhow", &["bindery-cli"]),
     ("clap", &["bindery-cli"]),
-    ("rusqlite", &["bindery-store"]),
+    ("rusqlite", &["bindery-store", "bindery-values"]),
 ];
 
 /// H2: exactly these features, so that nothing is compiled that no one asked for.
