@@ -651,3 +651,122 @@ fn a_component_on_the_shelf_that_was_changed_is_left_out_and_named() {
         "R-375: not what was admitted"
     );
 }
+
+/// A server on loopback that answers and writes down the credential that it was sent.
+fn server() -> (u16, std::sync::Arc<std::sync::Mutex<Vec<String>>>) {
+    use std::io::BufRead;
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let noted = std::sync::Arc::clone(&seen);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut reader = std::io::BufReader::new(stream.try_clone().unwrap());
+            let (mut line, mut key) = (String::new(), String::new());
+            while reader.read_line(&mut line).unwrap_or(0) > 2 {
+                if let Some(value) = line.to_ascii_lowercase().strip_prefix("x-api-key: ") {
+                    key = line[line.len() - value.len()..].trim().to_owned();
+                }
+                line.clear();
+            }
+            noted.lock().unwrap().push(key.clone());
+            let body = format!("{{\"you-sent\": \"{key}\"}}");
+            let length = body.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+            );
+        }
+    });
+    (port, seen)
+}
+
+/// C9, H50, R-581: injected at the edge, seen by the server, in nothing that is left.
+#[test]
+fn a_credential_reaches_the_server_and_nothing_that_the_host_leaves_behind_c9() {
+    use std::os::unix::fs::PermissionsExt;
+    const CANARY: &str = "canary-4f1c9a77d02e";
+    let (port, seen) = server();
+    let mut site = Site::new(&format!(
+        "[grants.api]\nkind = \"endpoint\"\nurl = \"http://127.0.0.1:{port}/v1/\"\n\
+         credential = \"token\"\n[credentials.token]\nfile = \"token\"\nfield = \"x-api-key\"\n\
+         form = \"{{}}\"\n[[policy.rule]]\ndecision = \"allow\"\nwhy = \"the test's own server\"\n\
+         namespaces = [\"acme\"]\ngrants = [\"api\"]\n"
+    ));
+    let http_json = path_of(&rust_guest("http-json").unwrap());
+    site.admit(&http_json);
+    let url = format!("{{\"url\": \"http://127.0.0.1:{port}/v1/x\"}}");
+    let words = ["call", "get_json", &url];
+    let (code, refused) = site.json(&words);
+    assert_eq!(
+        (code, &refused["error"]["type"]),
+        (9, &json!("credential_missing")),
+        "R-592"
+    );
+    std::fs::write(site.path("token"), CANARY).unwrap();
+    std::fs::set_permissions(site.path("token"), PermissionsExt::from_mode(0o600)).unwrap();
+    site.start();
+    let printed = site.run(&["call", "get_json", &url, "-o", "json"]);
+    assert_eq!(printed.code, 0, "{}{}", printed.stdout, printed.stderr);
+    assert_eq!(
+        seen.lock().unwrap().last().map(String::as_str),
+        Some(CANARY),
+        "R-581"
+    );
+    let trace = site.run(&["trace", "-o", "json"]);
+    let ledger = site.run(&["ledger", "-o", "json"]);
+    for text in [
+        &printed.stdout,
+        &printed.stderr,
+        &trace.stdout,
+        &ledger.stdout,
+    ] {
+        assert!(!text.contains(CANARY), "{text}");
+    }
+    site.ok(&["host", "stop"]);
+    let mut files = vec![site.path(".bindery")];
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            files.extend(
+                std::fs::read_dir(path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+        } else if path.metadata().unwrap().is_file() {
+            let bytes = std::fs::read(&path).unwrap();
+            let found = bytes
+                .windows(CANARY.len())
+                .any(|part| part == CANARY.as_bytes());
+            assert!(!found, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn what_a_capability_stores_outlives_the_host_and_is_another_grants_nothing_g5() {
+    let rules = "[grants.notes]\nkind = \"store\"\nstore = \"notes\"\naccess = \"read_write\"\n\
+         [[policy.rule]]\ndecision = \"allow\"\nwhy = \"the test's own store\"\n\
+         namespaces = [\"acme\"]\ngrants = [\"notes\"]\n";
+    let mut site = Site::new(rules);
+    let driver = path_of(&rust_guest("store-driver").unwrap());
+    site.admit(&driver);
+    site.ok(&["config", "accept-writes", "--evidence", "a test"]);
+    site.start();
+    let act = "acme:store-driver/driver#act";
+    let words = [
+        "call",
+        act,
+        r#"{"store": "notes", "steps": [{"increment": ["n", 1]}]}"#,
+        "--scope",
+        r#"{"notes": {"access": "read_write"}}"#,
+    ];
+    let count = |site: &Site| site.json(&words);
+    let first = count(&site);
+    assert_eq!(first.0, 0, "{}", first.1);
+    site.kill();
+    site.start();
+    let second = count(&site);
+    assert_eq!(second.0, 0, "{}", second.1);
+    assert_ne!(first.1["value"], second.1["value"], "G5: it is durable");
+}
