@@ -93,21 +93,29 @@ impl Host {
         bytes: impl Into<Arc<[u8]>>,
         admission: Admission,
     ) -> Result<Vec<Admitted>, Refusal> {
-        let governor = &self.governor;
-        let loaded = governor.sandbox.load(bytes).await?;
-        let package = package(&admission, loaded.shape())?;
+        let loaded = self.governor.sandbox.load(bytes).await?;
+        let powers = Powers::of(loaded.shape());
+        self.governor.admit(loaded, powers, &admission).await
+    }
+}
+
+impl Governor {
+    /// Takes in a component that is loaded already.
+    pub(crate) async fn admit(
+        &self,
+        loaded: LoadedComponent,
+        powers: Powers,
+        admission: &Admission,
+    ) -> Result<Vec<Admitted>, Refusal> {
+        let package = package(admission, loaded.shape())?;
         // One admission at a time: ids, names and versions are of the whole.
-        let _turn = governor.turn().await;
-        let plan = Plan::of(governor, &admission, &package, &loaded)?;
-        let batch = plan.entries(governor)?;
-        governor
-            .record(batch)
-            .await
-            .map_err(|error| error.refusal())?;
+        let _turn = self.turn().await;
+        let plan = Plan::of(self, admission, &package, (&loaded, powers))?;
+        let batch = plan.entries(self)?;
+        self.record(batch).await.map_err(|error| error.refusal())?;
         let admitted = plan.admitted();
-        plan.take_effect(governor, loaded);
-        governor
-            .look_again(bindery_ledger::words::Trigger::CapabilityEntryChanged)
+        plan.take_effect(self, loaded);
+        self.look_again(bindery_ledger::words::Trigger::CapabilityEntryChanged)
             .await?;
         Ok(admitted)
     }
@@ -176,12 +184,12 @@ impl Plan {
         governor: &Governor,
         admission: &Admission,
         package: &str,
-        loaded: &LoadedComponent,
+        (loaded, powers): (&LoadedComponent, Powers),
     ) -> Result<Self, Refusal> {
         let current = governor.read();
         let shape = loaded.shape();
         let now = governor.clock.now();
-        let powers = Arc::new(Powers::of(shape));
+        let powers = Arc::new(powers);
         let mut catalogue = current.catalogue.clone();
         let mut ids = Vec::new();
         for function in shape

@@ -22,6 +22,13 @@ impl HostClock {
         }
     }
 
+    /// The system's, never before what `journal` has seen.
+    pub(crate) fn system(journal: &dyn bindery_ledger::Journal) -> Self {
+        let mut latest = Moment::default();
+        journal.look(&mut |state| latest = state.now());
+        Self::new(latest, system)
+    }
+
     pub(crate) fn now(&self) -> Moment {
         self.seen.see((self.read)())
     }

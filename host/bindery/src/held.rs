@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use bindery_ledger::Actor;
-use bindery_policy::{Counter, GrantKind, Need, Scope, Session, SessionSpec, Subject};
+use bindery_policy::{
+    Counter, GrantKind, Need, Registration, Scope, Session, SessionSpec, Subject,
+};
 use bindery_types::{Budget, Digest, Import, Moment, Risk, Shape, SideEffectClass};
 
 /// An open session.
@@ -35,9 +37,23 @@ pub(crate) struct Held {
 pub(crate) struct Powers {
     pub(crate) needs: Vec<Need>,
     pub(crate) possible: SideEffectClass,
+    /// How it came to be callable.
+    pub(crate) registration: Registration,
 }
 
 impl Powers {
+    /// Of a component that the operator registered for one command: what it may reach was
+    /// said with it, so nothing else is needed of policy; an import that nobody granted is
+    /// the sandbox's to refuse, by its name.
+    pub(crate) fn registered(shape: &Shape) -> Self {
+        let mut powers = Self::of(shape);
+        powers.registration = Registration::Static;
+        for need in &mut powers.needs {
+            need.required = false;
+        }
+        powers
+    }
+
     /// Read off the imports (C-57): what the binary lists, granted or not.
     pub(crate) fn of(shape: &Shape) -> Self {
         let mut needs: Vec<Need> = Vec::new();
@@ -49,7 +65,11 @@ impl Powers {
         }
         let possible = needs.iter().map(|need| worst(need.kind));
         let possible = possible.fold(SideEffectClass::None, bindery_policy::graver);
-        Self { needs, possible }
+        Self {
+            needs,
+            possible,
+            registration: Registration::LateBound,
+        }
     }
 }
 

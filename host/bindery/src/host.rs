@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use bindery_grants::Grants;
+use bindery_ledger::{Journal, Memory};
 use bindery_sandbox::{Cancel, LoadedComponent, StartReport};
 use bindery_types::{Budget, Refusal, Run};
 
 use crate::HostBuilder;
+use crate::direct::{self, Direct};
 use crate::governor::Governor;
 
 /// Runs components under limits and policy. Clones are the same host.
@@ -46,7 +48,9 @@ impl Host {
     }
 
     /// Calls `function` of `component` in a fresh instance that holds `grants` and nothing
-    /// else, within `budget`. What came of it, refusals included, is in the [`Run`].
+    /// else, within `budget`: the operator's direct door. It is a governed call under a
+    /// policy that allows exactly this, recorded in memory; a service that calls often
+    /// opens a session and binds. What came of it, refusals included, is in the [`Run`].
     /// Dropping the future ends the call; `cancel` ends it and keeps the receipt.
     pub async fn run(
         &self,
@@ -57,9 +61,20 @@ impl Host {
         budget: &Budget,
         cancel: &Cancel,
     ) -> Run {
-        let sandbox = &self.governor.sandbox;
-        sandbox
-            .run(component, function, arguments, grants, budget, cancel)
-            .await
+        let journal = Arc::new(Memory::default());
+        let direct = Direct {
+            component,
+            function,
+            arguments,
+            grants,
+            budget,
+            cancel,
+        };
+        direct::run(&self.governor.sandbox, journal, direct).await
+    }
+
+    /// The same, recorded where `journal` writes.
+    pub async fn run_recorded(&self, journal: Arc<dyn Journal>, direct: Direct<'_>) -> Run {
+        direct::run(&self.governor.sandbox, journal, direct).await
     }
 }

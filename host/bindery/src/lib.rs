@@ -28,6 +28,7 @@ mod call;
 mod clock;
 mod configure;
 mod decision;
+mod direct;
 mod discover;
 mod explain;
 mod facts;
@@ -67,6 +68,7 @@ pub use bindery_sandbox::{
 pub use bindery_types::*;
 pub use builder::HostBuilder;
 pub use call::{CallOptions, Reply};
+pub use direct::Direct;
 pub use discover::{Candidate, Manifest};
 pub use hooks::{Hook, HookAnswer, HookCall, HookRoute, Veto};
 pub use host::Host;

@@ -28,6 +28,8 @@ pub struct Resources {
     /// The names of the credentials, as decisions read them.
     names: Vec<CredentialName>,
     known: Arc<Known>,
+    /// What an operator grants to one command, whole: no scope is cut from it.
+    whole: Option<Grants>,
 }
 
 impl std::fmt::Debug for Resources {
@@ -49,6 +51,14 @@ struct Made {
 }
 
 impl Resources {
+    /// Exactly these grants, for a scope that names all of them.
+    pub(crate) fn whole(grants: Grants) -> Self {
+        Self {
+            whole: Some(grants),
+            ..Self::default()
+        }
+    }
+
     /// Puts in the directory that stands behind the directory grant `name`.
     #[must_use]
     pub fn directory(mut self, name: GrantName, directory: DirectoryGrant) -> Self {
@@ -106,6 +116,15 @@ impl Resources {
     /// any more, `credential_missing` when a credential is not; the operator's text says
     /// what.
     pub(crate) fn grants(&self, document: &Document, scope: &Scope) -> Result<Grants, Refusal> {
+        if let Some(whole) = &self.whole {
+            let named = scope.slices().count();
+            return if named == document.grants.len() {
+                Ok(whole.clone())
+            } else {
+                let text = "only a part of what the operator granted is in the scope";
+                Err(Refusal::new(ErrorType::Internal, text))
+            };
+        }
         let mut made = Made::default();
         for (name, slice) in scope.slices() {
             let entry = document

@@ -49,7 +49,7 @@ pub use fault::{Fault, Malformed};
 pub use names::KnownNames;
 pub use policy::{Policy, RuleRef};
 pub use project::{ALIAS as PROJECT_ALIAS, FILE as PROJECT_FILE, ProjectPolicy};
-pub use risk::{Classification, Declared, class_of, classify, graver};
+pub use risk::{Classification, Declared, class_of, classify, graver, least_mode};
 pub use scope::{Keys, NarrowError, Scope, ScopeRequest, Slice, SubPath, SubPathError, Wish};
 pub use session::{Session, SessionSpec, Who};
 pub use stages::{MissingStage, Preset, Stage, StageSettings, Stages};

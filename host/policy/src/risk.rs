@@ -4,7 +4,7 @@
 //! entry or binding make possible, and what the policy says. A label never lowers it, and
 //! an import that no grant feeds is inert.
 
-use bindery_types::{Risk, SideEffectClass};
+use bindery_types::{PermissionMode, Risk, SideEffectClass};
 use serde::Serialize;
 
 use crate::scope::Slice;
@@ -81,6 +81,24 @@ pub fn class_of(slice: &Slice, raised: Option<SideEffectClass>) -> SideEffectCla
         | Slice::Binding => SideEffectClass::None,
     };
     graver(own, raised.unwrap_or(SideEffectClass::None))
+}
+
+/// The table of modes and risks; a mode is a ceiling and lifts nothing else.
+pub(crate) fn covers(mode: PermissionMode, risk: Risk) -> bool {
+    match mode {
+        PermissionMode::PlanOnly => false,
+        PermissionMode::ReadOnly => risk == Risk::ReadOnly,
+        PermissionMode::SafeEdit => risk <= Risk::WritesUserContent,
+        PermissionMode::FullAccess => true,
+    }
+}
+
+/// The least mode in which an operation of this risk may run.
+pub fn least_mode(risk: Risk) -> PermissionMode {
+    let mut modes = PermissionMode::ALL.iter().copied();
+    modes
+        .find(|mode| covers(*mode, risk))
+        .unwrap_or(PermissionMode::FullAccess)
 }
 
 /// Classifies by what is declared, what the grants make possible, and what policy adds.

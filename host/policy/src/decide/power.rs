@@ -1,11 +1,12 @@
 //! How much: scope, contract, mode, effect, arguments, budgets, rates.
 
-use bindery_types::{ErrorType, Moment, PermissionMode, Refusal, Risk};
+use bindery_types::{ErrorType, Moment, Refusal, Risk};
 
 use super::case::Case;
 use crate::ask::{Registration, Used, Verb, Window};
 use crate::decision::Denial;
 use crate::policy::Policy;
+use crate::risk;
 use crate::trace::{Axis, Line, Reason};
 use crate::words::Counter;
 
@@ -49,19 +50,9 @@ pub(super) fn contract(case: &Case<'_>) -> Line {
     }
 }
 
-/// The table of modes and risks; a mode is a ceiling and lifts nothing else.
-fn covers(mode: PermissionMode, risk: Risk) -> bool {
-    match mode {
-        PermissionMode::PlanOnly => false,
-        PermissionMode::ReadOnly => risk == Risk::ReadOnly,
-        PermissionMode::SafeEdit => risk <= Risk::WritesUserContent,
-        PermissionMode::FullAccess => true,
-    }
-}
-
 pub(super) fn mode(case: &Case<'_>) -> Line {
     let (mode, risk) = (case.ask.session.mode, case.class.risk);
-    if covers(mode, risk) {
+    if risk::covers(mode, risk) {
         return Line::pass();
     }
     Line::block(case.denied(), Reason::ModeTooLow).note(format!("mode `{mode}`, risk `{risk}`"))

@@ -81,6 +81,15 @@ pub enum Resource {
 }
 
 impl GrantEntry {
+    /// A grant that no text spells out: an operator's own, for one command.
+    pub fn of(resource: Resource) -> Self {
+        Self {
+            resource,
+            raised: None,
+            at: 0,
+        }
+    }
+
     /// The whole of it, as a scope holds it.
     pub fn slice(&self) -> Slice {
         match &self.resource {
