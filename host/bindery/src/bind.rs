@@ -15,10 +15,10 @@ use bindery_types::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::clock::random;
+use crate::compose::Planned;
 use crate::decision::decision_event;
 use crate::facts::{About, decided, key_of};
-use crate::held::Held;
+use crate::held::{Callees, Held, Opened};
 use crate::session::Session;
 
 /// What is asked for.
@@ -77,26 +77,42 @@ impl Session {
             Ruling::Allow(ref grant) => grant,
             Ruling::Ask(_) | Ruling::Deny(_) => return Err(self.refuse_bind(found).await?),
         };
-        if let Some((refusal, why)) = self.bind_vetoed(capability).await {
-            self.record_refused_bind(&found, &refusal, &why).await?;
-            return Err(refusal);
+        let planned = match self.planned(&found, grant) {
+            Ok(planned) => planned,
+            Err(refusal) => {
+                let why = refusal.operator().unwrap_or_default().to_owned();
+                self.record_refused_bind(&found, &refusal, &why).await?;
+                return Err(refusal);
+            }
+        };
+        for binding in &planned {
+            if let Some((refusal, why)) = self.bind_vetoed(&binding.capability).await {
+                self.record_refused_bind(&found, &refusal, &why).await?;
+                return Err(refusal);
+            }
         }
-        let handle = BindingHandle::from_random(random()?);
-        let (opened_event, held) = self.open(handle, grant, &found)?;
-        let bound = bound(handle, grant, &held);
-        let told = self.told(&opened, Operation::Bind, "policy granted the binding");
-        let entry = self.governor.entry(&told, opened_event);
-        // I8, I11: the ledger looks at pins, policy and switches again; a change since the
-        // decision is a refusal here, and nothing was opened.
+        let own = planned.last().ok_or_else(crate::call::lost)?;
+        let bound = bound(own.handle, grant, &own.held);
+        self.record_opened(&opened, planned).await?;
+        Ok(bound)
+    }
+
+    /// I8, I11: the ledger looks at pins, policy and switches again; a change since the
+    /// decision is a refusal here, and nothing was opened.
+    async fn record_opened(&self, opened: &Opened, planned: Vec<Planned>) -> Result<(), Refusal> {
+        let told = self.told(opened, Operation::Bind, "policy granted the binding");
+        let mut batch = Vec::new();
+        let mut held = Vec::new();
+        for binding in planned {
+            batch.push(self.governor.entry(&told, binding.event));
+            held.push((binding.handle, Arc::new(binding.held)));
+        }
         self.governor
-            .record(vec![entry])
+            .record(batch)
             .await
             .map_err(|error| error.refusal())?;
-        self.governor
-            .write()
-            .bindings
-            .insert(handle, Arc::new(held));
-        Ok(bound)
+        self.governor.write().bindings.extend(held);
+        Ok(())
     }
 
     pub(crate) fn decide_bind(
@@ -174,8 +190,8 @@ impl Session {
     pub(crate) fn open(
         &self,
         handle: BindingHandle,
-        grant: &Grant,
-        found: &Found,
+        (grant, found): (&Grant, &Found),
+        (callees, risk): (Callees, Risk),
     ) -> Result<(BindingOpened, Held), Refusal> {
         let opened = self.opened()?;
         let who = opened.session.who();
@@ -228,7 +244,7 @@ impl Session {
             authentication_mode: Line::cut(self.authentication(grant)),
             operation_scope: summary(json!({ "side_effects": grant.side_effect() }))?,
             data_scope: summary(json!({ "limits": scope.get("limits") }))?,
-            risk: grant.risk(),
+            risk,
             side_effect_class: grant.side_effect(),
             policy_version: grant.policy_version(),
             approval: grant.approval(),
@@ -238,7 +254,8 @@ impl Session {
             scope: Arc::clone(grant.scope()),
             scope_digest: pins.scope_digest(),
             budget: Arc::clone(grant.budget()),
-            risk: grant.risk(),
+            risk,
+            callees,
             side_effect: grant.side_effect(),
             lease_until: until,
         };
@@ -282,19 +299,23 @@ impl Session {
             .unwrap_or(Ok(()))
             .map_err(|rejection| rejection.refusal())?;
         let told = self.told(&opened, Operation::Release, reason);
-        let entry = self.governor.entry(
-            &told,
-            BindingMoved {
-                binding: handle,
+        let released = self.with_callees(handle);
+        let moved = |binding: &BindingHandle| {
+            let moved = BindingMoved {
+                binding: *binding,
                 to: Lifecycle::Released,
                 trigger: Trigger::ReleaseRequested,
-            },
-        );
+            };
+            self.governor.entry(&told, moved)
+        };
         self.governor
-            .record(vec![entry])
+            .record(released.iter().map(moved).collect())
             .await
             .map_err(|error| error.refusal())?;
-        self.governor.write().bindings.remove(&handle);
+        let mut current = self.governor.write();
+        current
+            .bindings
+            .retain(|binding, _| !released.contains(binding));
         Ok(())
     }
 }
@@ -302,7 +323,7 @@ impl Session {
 /// A decision with what was looked up for it.
 pub(crate) struct Found {
     key: Option<CapabilityKey>,
-    asked: CapabilityId,
+    pub(crate) asked: CapabilityId,
     schemas: Option<(Digest, Digest)>,
     pub(crate) decision: Decision,
 }

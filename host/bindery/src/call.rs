@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use bindery_grants::Grants;
 use bindery_ledger::event::{CallDecided, CallIntent, CallRefused, Idempotent};
 use bindery_ledger::words::{CallEnd, Effectful, Operation, Step};
 use bindery_ledger::{CapabilityKey, JournalError, Lease, Rejection};
@@ -14,8 +15,8 @@ use bindery_policy::{Ask, Decision, Policy, Ruling, Verb};
 use bindery_sandbox::{Cancel, Checked};
 use bindery_screen::Screen;
 use bindery_types::{
-    BindingHandle, CallId, Digest, ErrorType, IdempotencyKey, Moment, Outcome, ProposalId, Refusal,
-    Risk, Run, canonical_digest,
+    BindingHandle, Budget, CallId, Digest, ErrorType, IdempotencyKey, Moment, Outcome, ProposalId,
+    Refusal, Risk, Run, canonical_digest,
 };
 use serde_json::Value;
 
@@ -24,6 +25,7 @@ use crate::clock::random;
 use crate::decision::decision_event;
 use crate::facts::{About, Through, decided, key_of};
 use crate::held::{Held, Opened};
+use crate::nested::Within;
 use crate::passage::Passed;
 use crate::redact::redacted;
 use crate::resources::Resources;
@@ -75,6 +77,8 @@ pub(crate) struct Resolved {
     pub(crate) resources: Arc<Resources>,
     /// Masks what is known to be secret in whatever is recorded or shown of the call.
     pub(crate) screen: Arc<Screen>,
+    /// The call that made it, when a component did.
+    pub(crate) within: Option<Within>,
 }
 
 impl Session {
@@ -82,11 +86,22 @@ impl Session {
     ///
     /// Every failure is in the reply, refusals included.
     pub async fn call(&self, handle: &str, arguments: &str, options: &CallOptions) -> Reply {
+        self.call_within(handle, arguments, options, None).await
+    }
+
+    /// The same, for whoever called: a session, or a component within what it has left.
+    pub(crate) async fn call_within(
+        &self,
+        handle: &str,
+        arguments: &str,
+        options: &CallOptions,
+        within: Option<Within>,
+    ) -> Reply {
         let call = match random() {
             Ok(bits) => CallId::from_random(bits),
             Err(refusal) => return Reply::refused(CallId::from_random([0; 16]), refusal),
         };
-        let resolved = match self.resolve(call, handle).await {
+        let resolved = match self.resolve(call, handle, within).await {
             Ok(resolved) => resolved,
             Err(refusal) => return self.refuse(call, None, Step::Resolve, refusal).await,
         };
@@ -108,7 +123,12 @@ impl Session {
     }
 
     /// Step 1: the handle is this session's and its lease is alive.
-    async fn resolve(&self, call: CallId, handle: &str) -> Result<Resolved, Refusal> {
+    async fn resolve(
+        &self,
+        call: CallId,
+        handle: &str,
+        within: Option<Within>,
+    ) -> Result<Resolved, Refusal> {
         let (opened, asked_at) = (self.opened()?, self.governor.clock.now());
         let handle = parsed(handle)?;
         let found = self.governor.look(|state| {
@@ -121,6 +141,7 @@ impl Session {
             .map_err(|error| error.refusal())?;
         let held = self.governor.read().bindings.get(&handle).cloned();
         let held = held.ok_or_else(|| unknown().refusal())?;
+        self.callees_stand(&held, asked_at)?;
         let resources = self.governor.resources();
         let screen = resources.screen().await?;
         Ok(Resolved {
@@ -132,6 +153,7 @@ impl Session {
             capability,
             resources,
             screen,
+            within,
         })
     }
 
@@ -214,42 +236,72 @@ impl Session {
         if let Some(reply) = self.vetoed(&resolved, &arguments).await {
             return reply;
         }
+        let Ruling::Allow(grant) = &decision.ruling else {
+            return Reply::refused(resolved.call, lost());
+        };
+        let (scope, budget) = (Arc::clone(grant.scope()), resolved.budget(grant));
         let lease = match self
-            .reserve(&resolved, &arguments, digest, &decision, options)
+            .reserve(
+                &resolved,
+                (&arguments, digest),
+                (&decision, &budget),
+                options,
+            )
             .await
         {
             Ok(lease) => lease,
             Err(reply) => return *reply,
         };
-        let Ruling::Allow(grant) = decision.ruling else {
-            return Reply::refused(resolved.call, lost());
-        };
         // I4: what runs holds what was granted, opened now and not a moment earlier.
-        let grants = resolved.resources.grants(policy.document(), grant.scope());
+        let grants = resolved.resources.grants(policy.document(), &scope);
         let run = match grants {
             Ok(grants) => {
-                let cancel = Cancel::new();
-                let _listed = self.governor.running.list(resolved.call, cancel.clone());
-                // What was revoked between the intent and the listing is ended here.
-                if self.is_overtaken(resolved.call) {
-                    cancel.cancel();
-                }
-                let sandbox = &self.governor.sandbox;
-                let run = sandbox.run_checked(checked, grants, grant.budget(), &cancel);
-                let mut run = std::pin::pin!(run);
-                tokio::select! {
-                    run = &mut run => run,
-                    () = options.cancel.cancelled() => {
-                        cancel.cancel();
-                        run.await
-                    }
-                }
+                self.run(&resolved, (checked, grants), &budget, options)
+                    .await
             }
             Err(refusal) => Run::refused(refusal),
         };
         let keyed = options.idempotency_key.is_some();
         let passed = self.passed(&resolved, &arguments, run).await;
         self.settle(&resolved, lease, passed, keyed).await
+    }
+
+    /// Step 5: the component runs, listed so that it can be ended; what it calls ends first.
+    async fn run(
+        &self,
+        resolved: &Resolved,
+        (checked, mut grants): (Checked, Grants),
+        budget: &Budget,
+        options: &CallOptions,
+    ) -> Run {
+        let callees = self.nested(resolved);
+        grants.nested = callees.as_ref().map(|calls| calls.as_grant());
+        let cancel = Cancel::new();
+        let _listed = self.governor.running.list(resolved.call, cancel.clone());
+        // What was revoked between the intent and the listing is ended here.
+        if self.is_overtaken(resolved.call) {
+            cancel.cancel();
+        }
+        let sandbox = &self.governor.sandbox;
+        let run = async {
+            match resolved.within {
+                None => sandbox.run_checked(checked, grants, budget, &cancel).await,
+                Some(_) => sandbox.run_nested(checked, grants, budget, &cancel).await,
+            }
+        };
+        let mut run = std::pin::pin!(run);
+        let run = tokio::select! {
+            run = &mut run => run,
+            () = options.cancel.cancelled() => {
+                cancel.cancel();
+                run.await
+            }
+        };
+        // A call ends after those that it made, whose ends are on record by then.
+        if let Some(callees) = callees {
+            callees.ended().await;
+        }
+        run
     }
 
     fn is_overtaken(&self, call: CallId) -> bool {
@@ -264,9 +316,8 @@ impl Session {
     async fn reserve(
         &self,
         resolved: &Resolved,
-        arguments: &Value,
-        digest: Digest,
-        decision: &Decision,
+        (arguments, digest): (&Value, Digest),
+        (decision, budget): (&Decision, &Budget),
         options: &CallOptions,
     ) -> Result<Lease, Box<Reply>> {
         let call = resolved.call;
@@ -287,7 +338,7 @@ impl Session {
             call,
             session: self.id,
             binding: resolved.handle,
-            parent: None,
+            parent: resolved.within.as_ref().map(|within| within.parent),
             run: resolved.opened.session.who().run,
             step: 1,
             capability: resolved.capability.clone(),
@@ -295,7 +346,7 @@ impl Session {
             arguments: digest,
             input: redacted(arguments, &resolved.screen),
             decision: decision_event(decision),
-            reserve: reserve(&resolved.held),
+            reserve: reserve(budget),
             approval,
             idempotency: options.idempotency_key.clone().map(|key| Idempotent {
                 key,

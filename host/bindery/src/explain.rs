@@ -6,11 +6,10 @@
 use bindery_ledger::Binding;
 use bindery_ledger::words::Route;
 use bindery_policy::{Ask, Decision, Explanation, Ruling, Verb};
-use bindery_types::{BindingHandle, CapabilityId, ErrorType, Refusal, Rights, canonical_digest};
+use bindery_types::{CapabilityId, ErrorType, Refusal, Rights, canonical_digest};
 use serde_json::Value;
 
 use crate::bind::{BindRequest, Found};
-use crate::clock::random;
 use crate::facts::{About, Through, decided};
 use crate::held::Held;
 use crate::session::Session;
@@ -48,8 +47,9 @@ impl Session {
         let Ruling::Allow(grant) = &bind.decision.ruling else {
             return Err(lost());
         };
-        let handle = BindingHandle::from_random(random()?);
-        let (opened, held) = self.open(handle, grant, bind)?;
+        // What it calls is opened with it, and decides about its risk.
+        let planned = self.planned(bind, grant)?.pop().ok_or_else(lost)?;
+        let (opened, held) = (planned.event, planned.held);
         let binding = Binding {
             session: self.id,
             parent: None,

@@ -3,13 +3,17 @@
 //! Rule: none of this is authority. A scope here counts only while the ledger says
 //! that its binding is bound; after a restart there is none.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bindery_grants::Signature;
 use bindery_ledger::Actor;
 use bindery_policy::{
     Counter, GrantKind, Need, Registration, Scope, Session, SessionSpec, Subject,
 };
-use bindery_types::{Budget, Digest, Import, Moment, Risk, Shape, SideEffectClass};
+use bindery_types::{
+    BindingHandle, Budget, Digest, Import, Moment, Risk, Satisfier, Shape, SideEffectClass,
+};
 
 /// An open session.
 pub(crate) struct Opened {
@@ -31,6 +35,18 @@ pub(crate) struct Held {
     pub(crate) risk: Risk,
     pub(crate) side_effect: SideEffectClass,
     pub(crate) lease_until: Moment,
+    /// What answers the imports of it that are interfaces of other components.
+    pub(crate) callees: Callees,
+}
+
+/// Bindings of other components, by the interface and the function that is imported.
+pub(crate) type Callees = BTreeMap<(String, String), Callee>;
+
+/// A binding through which a component calls another.
+#[derive(Clone, Debug)]
+pub(crate) struct Callee {
+    pub(crate) handle: BindingHandle,
+    pub(crate) signature: Arc<Signature>,
 }
 
 /// What a component needs to be granted, and the worst that its imports make possible.
@@ -76,6 +92,14 @@ impl Powers {
 /// What an import needs. WASI's own interfaces are inert without a grant (C-46), so they
 /// are not required; whether they need to write is the grant's to say.
 fn need(import: &Import) -> Option<Need> {
+    if matches!(import.satisfier, Satisfier::Unknown { .. }) {
+        // Without one, the call names every import that is missing (U3).
+        return Some(Need {
+            kind: GrantKind::Binding,
+            required: false,
+            write: false,
+        });
+    }
     let (kind, required) = match import.name.path() {
         "wasi:filesystem/types" | "wasi:filesystem/preopens" => (GrantKind::Directory, false),
         "wasi:http/outgoing-handler" => (GrantKind::Endpoint, false),

@@ -142,12 +142,15 @@ impl Session {
         outcome: Option<&'a Outcome>,
     ) -> HookCall<'a> {
         HookCall {
-            route: HookRoute::Call,
+            route: match resolved.within {
+                None => HookRoute::Call,
+                Some(_) => HookRoute::Nested,
+            },
             session: self.id,
             principal: &resolved.opened.session.who().principal,
             capability: &resolved.capability.id,
             call: Some(resolved.call),
-            parent: None,
+            parent: resolved.within.as_ref().map(|within| within.parent),
             arguments: Some(arguments),
             outcome,
         }

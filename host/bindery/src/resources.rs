@@ -178,7 +178,8 @@ impl Resources {
             }
             (Slice::Clock, Resource::Clock) => grants.clock = Clock::Real,
             (Slice::Random, Resource::Random) => grants.randomness = Randomness::Real,
-            (Slice::Log, Resource::Log) => {}
+            // A binding is put in where it was opened, not where it is named.
+            (Slice::Log, Resource::Log) | (Slice::Binding, Resource::Binding { .. }) => {}
             (slice, _) => {
                 let kind = slice.kind();
                 return Err(gone(name, &format!("this host gives no `{kind}` grant")));

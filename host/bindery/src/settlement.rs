@@ -9,15 +9,15 @@ use bindery_ledger::event::{Amounts, CallOutcome, CallUncertain, OutputRef};
 use bindery_ledger::words::{CallEnd, Doubt, Meter};
 use bindery_ledger::{Kept, Line};
 use bindery_types::{
-    CallId, Digest, ErrorType, LimitName, Moment, Outcome, Receipt, Refusal, Run, canonical_digest,
+    Budget, CallId, Digest, ErrorType, LimitName, Moment, Outcome, Receipt, Refusal, Run,
+    canonical_digest,
 };
 
 use crate::call::KEY_MS;
-use crate::held::Held;
 
 /// The most that a call may draw from the aggregate budgets.
-pub(crate) fn reserve(held: &Held) -> Amounts {
-    let limit = |name: LimitName| held.budget.get(name).or_max();
+pub(crate) fn reserve(budget: &Budget) -> Amounts {
+    let limit = |name: LimitName| budget.get(name).or_max();
     BTreeMap::from([
         (Meter::Calls, 1),
         (Meter::Fuel, limit(LimitName::Fuel)),
@@ -28,12 +28,16 @@ pub(crate) fn reserve(held: &Held) -> Amounts {
 }
 
 fn spent(receipt: &Receipt) -> Amounts {
+    let nested = receipt.nested.unwrap_or_default();
     BTreeMap::from([
         (Meter::Calls, 1),
         (Meter::Fuel, receipt.fuel_used),
         (Meter::WallMs, receipt.wall_us / 1_000),
         (Meter::HostCalls, receipt.host_calls),
-        (Meter::OutputBytes, receipt.bytes_out),
+        (
+            Meter::OutputBytes,
+            receipt.bytes_out.saturating_add(nested.bytes_out),
+        ),
     ])
 }
 

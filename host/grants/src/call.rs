@@ -4,10 +4,13 @@
 //! linker and none is shared between calls but the pool of blocking threads.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bindery_screen::Screen;
-use bindery_types::{Budget, Captured, EffectTrace, ErrorType, LimitHit, LimitName, Refusal};
+use bindery_types::{
+    Budget, Captured, EffectTrace, ErrorType, LimitHit, LimitName, NestedUse, Refusal,
+};
 use wasmtime::component::{ResourceTable, ResourceTableError};
 use wasmtime_wasi::sockets::{WasiSocketsCtx, WasiSocketsCtxView};
 
@@ -20,6 +23,7 @@ use crate::endpoint::{Denial, EndpointState, EndpointView};
 use crate::grants::{GrantError, Grants};
 use crate::log::Log;
 use crate::meter::Meter;
+use crate::nested::Nested;
 use crate::random::Generators;
 use crate::store::Stores;
 
@@ -50,6 +54,8 @@ pub struct CallGrants {
     pub(crate) in_flight: InFlight,
     /// Masks the credentials of the call in what it leaves; none when it holds none.
     screen: Option<Screen>,
+    pub(crate) nested: Option<Arc<dyn Nested>>,
+    pub(crate) nested_use: NestedUse,
 }
 
 /// What a call left behind.
@@ -114,6 +120,7 @@ impl CallGrants {
             config,
             clock,
             randomness,
+            nested,
         } = grants;
         let malformed =
             |error: GrantError| Refusal::new(ErrorType::PolicyMalformed, error.to_string());
@@ -137,6 +144,8 @@ impl CallGrants {
             sockets: WasiSocketsCtx::default(),
             in_flight: InFlight::default(),
             screen: None,
+            nested,
+            nested_use: NestedUse::default(),
         })
     }
 

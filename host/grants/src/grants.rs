@@ -4,9 +4,11 @@
 //! the host's environment, arguments or standard streams.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::directory::DirectoryGrant;
 use crate::endpoint::EndpointGrant;
+use crate::nested::Nested;
 use crate::store::StoreGrant;
 
 /// Everything granted to one call. The default is no directory, no endpoint, no
@@ -25,6 +27,8 @@ pub struct Grants {
     pub clock: Clock,
     /// Which randomness the guest draws.
     pub randomness: Randomness,
+    /// What answers imports that are interfaces of other components.
+    pub nested: Option<Arc<dyn Nested>>,
 }
 
 /// Which time a guest sees.

@@ -111,10 +111,12 @@ impl Grants {
             Satisfier::Linked { .. } => true,
             Satisfier::Grant { grant: "config" } => self.config.is_some(),
             Satisfier::Grant { grant: "store" } => !self.stores.is_empty(),
-            Satisfier::Grant { .. }
-            | Satisfier::Version { .. }
-            | Satisfier::Functions { .. }
-            | Satisfier::Unknown { .. } => false,
+            Satisfier::Unknown { .. } => {
+                crate::nested::answers(self.nested.as_ref(), &import.name, &import.functions)
+            }
+            Satisfier::Grant { .. } | Satisfier::Version { .. } | Satisfier::Functions { .. } => {
+                false
+            }
         }
     }
 }

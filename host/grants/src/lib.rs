@@ -19,6 +19,7 @@ mod imports;
 mod io;
 mod log;
 mod meter;
+mod nested;
 mod random;
 mod sockets;
 mod store;
@@ -39,6 +40,7 @@ pub use endpoint::{Denial, EndpointGrant, EndpointGrantError};
 pub use grants::{Clock, GrantError, Grants, Randomness};
 pub use imports::{link, satisfier};
 pub use meter::{CALL_FUEL, KIB_FUEL, Meter};
+pub use nested::{Nested, NestedAnswer, NestedCall, NestedPlace, Signature};
 pub use store::{
     Change, KeyValueStore, Keys, MemoryStore, Room, StoreFault, StoreGrant, StoreGrantError, Swap,
 };

@@ -62,6 +62,16 @@ impl Meter {
         self.charge(bytes.div_ceil(1_024).saturating_mul(KIB_FUEL))
     }
 
+    /// A nested call used so much: fuel and host calls are one figure for the tree.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitHit`] when it is more than is left.
+    pub fn nested(&mut self, fuel: u64, host_calls: u64) -> Result<(), LimitHit> {
+        self.host_calls = self.host_calls.saturating_add(host_calls);
+        self.charge(fuel)
+    }
+
     fn charge(&mut self, fuel: u64) -> Result<(), LimitHit> {
         self.fuel_pending = self.fuel_pending.saturating_add(fuel);
         let used = self.fuel_used.saturating_add(self.fuel_pending);
@@ -133,6 +143,11 @@ impl Meter {
     /// The host's fuel that the store has not been charged for yet; it is now.
     pub fn take_pending_fuel(&mut self) -> u64 {
         std::mem::take(&mut self.fuel_pending)
+    }
+
+    /// The host's fuel that the store has not been charged for yet.
+    pub fn pending_fuel(&self) -> u64 {
+        self.fuel_pending
     }
 
     /// The effects so far, taken out at the end of the call.

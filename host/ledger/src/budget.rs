@@ -36,7 +36,9 @@ impl State {
             return;
         }
         let running = self.calls.values().filter(|call| {
-            call.standing == CallStanding::Running && call.parent.is_none() && draws(call, key)
+            call.standing == CallStanding::Running
+                && is_counted(call, key.meter)
+                && draws(call, key)
         });
         let held = running.filter_map(|call| call.reserve.get(&key.meter));
         let reserved = match key.window_ms {
@@ -56,6 +58,9 @@ impl State {
     pub(crate) fn check_budget(&self, call: &Call, now: Moment) -> Result<(), Rejection> {
         if let Some(parent) = call.parent.and_then(|id| self.calls.get(&id)) {
             for (meter, asked) in &call.reserve {
+                if *meter == Meter::Calls {
+                    continue;
+                }
                 let left = left_of(parent, *meter);
                 if *asked > left {
                     let (meter, asked) = (*meter, *asked);
@@ -150,7 +155,7 @@ impl State {
     }
 
     /// The budgets of one meter that the call draws from: rates always, totals only at the
-    /// root of a call tree, whose share the children live on.
+    /// root of a call tree, whose share the children live on. Calls are counted one by one.
     fn keys(&self, call: &Call, meter: Meter) -> Vec<BucketKey> {
         let scopes = [
             BudgetScope::Session(call.session),
@@ -164,7 +169,7 @@ impl State {
                 window_ms,
             };
             let all = self.buckets.range(key(None)..=key(Some(u64::MAX)));
-            let mine = all.filter(|(key, _)| key.window_ms.is_some() || call.parent.is_none());
+            let mine = all.filter(|(key, _)| key.window_ms.is_some() || is_counted(call, meter));
             mine.map(|(key, _)| key.clone()).collect::<Vec<_>>()
         };
         scopes.into_iter().flat_map(of).collect()
@@ -197,6 +202,12 @@ fn draws(call: &Call, key: &BucketKey) -> bool {
         }
         BudgetScope::Environment => true,
     }
+}
+
+/// Whether a call draws `meter` from the totals itself: one is one, at every depth; of all
+/// else a child has what its parent has.
+fn is_counted(call: &Call, meter: Meter) -> bool {
+    call.parent.is_none() || meter == Meter::Calls
 }
 
 /// What a running call has left for children: its share less what they hold and spent.

@@ -10,6 +10,7 @@ use wasmtime::component::ResourceTableError;
 use wasmtime::{Engine, Error, PoolConcurrencyLimitError, PoolingAllocationConfig, Trap};
 
 use crate::abi::{GuestLie, OutputOverflow, Unfit};
+use crate::nested::NestedRefused;
 use crate::permits::cancelled;
 
 /// How a call ended without returning.
@@ -69,12 +70,19 @@ pub(crate) fn explain(error: &Error, call: &Circumstances<'_>) -> Ended {
         .or_else(|| by_system(error))
         .or_else(|| by_text(error, call))
         .unwrap_or_else(|| fault("trap", "the component failed"));
+    if error.is::<NestedRefused>() {
+        // What the operator reads of it was written where it was refused.
+        return Ended::Refused(refusal);
+    }
     Ended::Refused(refusal.for_operator(format!("{error:#}")))
 }
 
 fn by_our_type(error: &Error, call: &Circumstances<'_>) -> Option<Refusal> {
     if let Some(hit) = error.downcast_ref::<LimitHit>() {
         return Some((*hit).into());
+    }
+    if let Some(NestedRefused(refusal)) = error.downcast_ref::<NestedRefused>() {
+        return Some(Refusal::clone(refusal));
     }
     if let Some(overflow) = error.downcast_ref::<OutputOverflow>() {
         let asked = u64::try_from(overflow.asked).unwrap_or(u64::MAX);

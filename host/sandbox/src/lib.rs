@@ -16,6 +16,7 @@ mod faults;
 mod inspect;
 mod limiter;
 mod loaded;
+mod nested;
 mod permits;
 mod pool;
 mod run;
@@ -35,5 +36,6 @@ pub use compile::{
 };
 pub use inspect::{inspect, missing_imports, outline, read_component, shape_document, shape_text};
 pub use loaded::LoadedComponent;
+pub use nested::Misfit;
 pub use sandbox::{Sandbox, SandboxConfig};
 pub use start::{Allocation, Reset, StartReport};

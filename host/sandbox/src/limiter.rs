@@ -50,6 +50,11 @@ impl Limiter {
         }
     }
 
+    /// Sum of all memories now, in bytes.
+    pub(crate) fn memory_now(&self) -> u64 {
+        self.memory_now
+    }
+
     /// Highest sum of all memories, in bytes.
     pub(crate) fn memory_peak(&self) -> u64 {
         self.memory_peak

@@ -7,10 +7,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use bindery_types::{Budget, Digest, ErrorType, Function, LimitHit, LimitName, Refusal, Shape};
+use bindery_types::{
+    Budget, Digest, ErrorType, Function, FunctionName, InterfaceName, LimitHit, LimitName, Refusal,
+    Shape,
+};
 use wasmtime::Engine;
 use wasmtime::component::{Component, ComponentExportIndex, InstancePre, Linker};
 
+use crate::nested::Misfit;
 use crate::state::CallState;
 
 /// A component that can be run: inspected, compiled, loaded. Clones are the same one.
@@ -87,6 +91,29 @@ impl LoadedComponent {
         self.inner.shape.digest
     }
 
+    /// Whether `export` of `callee` can answer `function` of the imported `interface`: the
+    /// same name, the same version, equal types.
+    ///
+    /// # Errors
+    ///
+    /// [`Misfit`] says what differs.
+    pub fn fits(
+        &self,
+        (interface, function): (&InterfaceName, &str),
+        callee: &LoadedComponent,
+        export: &FunctionName,
+    ) -> Result<(), Misfit> {
+        let import = (interface, function);
+        let (caller, called) = (&self.inner.component, &callee.inner.component);
+        crate::nested::fits((self, caller), import, (callee, called), export)
+    }
+
+    /// Whether the imported `interface` defines a resource, which no other component's
+    /// values can hold.
+    pub fn imports_resource(&self, interface: &InterfaceName) -> bool {
+        crate::nested::has_resource(&self.inner.component, interface)
+    }
+
     /// Compilations that loading it took; the first call reports and resets them.
     pub(crate) fn take_compiles(&self) -> u64 {
         self.inner.compiles.swap(0, Ordering::Relaxed)
@@ -139,6 +166,8 @@ impl LoadedComponent {
         let component = &self.inner.component;
         let mut linker = Linker::new(component.engine());
         bindery_grants::link(&mut linker, &self.inner.shape.imports)
+            .map_err(|error| unlinked(&error))?;
+        crate::nested::link(&mut linker, &self.inner.shape.imports)
             .map_err(|error| unlinked(&error))?;
         let instance = linker
             .instantiate_pre(component)

@@ -92,6 +92,17 @@ impl Permits {
         }
     }
 
+    /// A permit, if there is one now. For whoever is waited for by a call that holds one:
+    /// waiting for that call to end would never end.
+    ///
+    /// # Errors
+    ///
+    /// `busy` when there is none.
+    pub(crate) fn take_at_once(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        let permit = Arc::clone(&self.free).try_acquire_owned();
+        permit.map_err(|_| self.busy(LimitName::Concurrent, self.concurrent, 1))
+    }
+
     /// Lets nobody in any more; waiting calls are refused.
     pub(crate) fn close(&self) {
         self.free.close();

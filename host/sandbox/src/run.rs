@@ -49,6 +49,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) grants: Grants,
     pub(crate) budget: &'a Budget,
     pub(crate) cancel: &'a Cancel,
+    /// Whether a call that runs waits for this one: it must not wait for that.
+    pub(crate) nested: bool,
 }
 
 /// A call that may start: everything that can be looked at without it is.
@@ -69,7 +71,11 @@ struct End {
 /// Runs one call.
 pub(crate) async fn run(host: &Host<'_>, mut ask: Ask<'_>) -> Run {
     let patience = deadline(ask.budget);
-    let permit = match host.permits.take(patience, ask.cancel).await {
+    let permit = match ask.nested {
+        true => host.permits.take_at_once(),
+        false => host.permits.take(patience, ask.cancel).await,
+    };
+    let permit = match permit {
         Ok(permit) => permit,
         Err(refusal) => return Run::refused(refusal),
     };
@@ -329,6 +335,7 @@ fn conclude(end: End, ask: &Ask<'_>, function: &Function) -> Run {
         Outcome::CapabilityError(json) => Outcome::CapabilityError(grants.screened(json)),
         Outcome::Refused(refusal) => Outcome::Refused(refusal),
     };
+    let nested = grants.nested_use();
     let captures = grants.finish();
     let (effects, effects_dropped) = captures.trace.into_parts();
     let receipt = Receipt {
@@ -348,6 +355,7 @@ fn conclude(end: End, ask: &Ask<'_>, function: &Function) -> Run {
             Outcome::Refused(_) => 0,
         },
         host_calls: captures.host_calls,
+        nested: (nested.calls > 0).then_some(nested),
         compiles: ask.checked.component().take_compiles(),
         stdout: captures.stdout,
         stderr: captures.stderr,

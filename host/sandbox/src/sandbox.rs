@@ -77,6 +77,10 @@ impl std::fmt::Debug for Sandbox {
     }
 }
 
+/// Marks a call that another one waits for.
+#[derive(Clone, Copy)]
+struct Nested;
+
 impl Sandbox {
     /// Builds the engine, reads its limits back and starts its ticker.
     ///
@@ -218,6 +222,32 @@ impl Sandbox {
         budget: &Budget,
         cancel: &Cancel,
     ) -> Run {
+        self.started_by(None, checked, grants, (budget, cancel))
+            .await
+    }
+
+    /// The same for a call that another call waits for: it does not wait for a permit, and
+    /// is `busy` where there is none, because the one that it would wait for may be waiting
+    /// for it.
+    pub async fn run_nested(
+        &self,
+        checked: Checked,
+        grants: Grants,
+        budget: &Budget,
+        cancel: &Cancel,
+    ) -> Run {
+        let nested = Some(Nested);
+        self.started_by(nested, checked, grants, (budget, cancel))
+            .await
+    }
+
+    async fn started_by(
+        &self,
+        nested: Option<Nested>,
+        checked: Checked,
+        grants: Grants,
+        (budget, cancel): (&Budget, &Cancel),
+    ) -> Run {
         let span = info_span!(
             "run",
             component = %checked.component().digest(),
@@ -238,6 +268,7 @@ impl Sandbox {
             grants,
             budget,
             cancel,
+            nested: nested.is_some(),
         };
         run(&host, ask).instrument(span).await
     }

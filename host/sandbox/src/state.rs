@@ -64,6 +64,8 @@ pub(crate) struct CallState {
     pub(crate) limiter: Limiter,
     pub(crate) watch: Stopwatch,
     pub(crate) fuel: Fuel,
+    /// Everything that the call may use, for what it gives to others.
+    pub(crate) limits: Budget,
     /// Bytes a guest may copy out in one host call.
     lift_max: usize,
     /// Bytes of JSON its result may have.
@@ -91,11 +93,22 @@ impl CallState {
             limiter: Limiter::new(budget),
             watch: Stopwatch::start(),
             fuel: Fuel::new(budget),
+            limits: budget.clone(),
             lift_max: budget.get(LimitName::Lift).or_max_usize(),
             output_max: budget.get(LimitName::Output).or_max_usize(),
             deadline,
             cancel,
         }
+    }
+
+    /// When it has to end.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Bytes a guest may copy out in one host call.
+    pub(crate) fn lift_max(&self) -> u64 {
+        u64::try_from(self.lift_max).unwrap_or(u64::MAX)
     }
 
     /// A store around it, every limit set.

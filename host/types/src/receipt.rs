@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{Digest, Effect, FunctionName, Limit};
+use crate::{Digest, Effect, EffectKind, FunctionName, Limit};
 
 /// Text a guest gave to a stream, cut at its limit on a character boundary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -16,6 +16,45 @@ pub struct Captured {
     pub truncated: bool,
     /// How many bytes are missing.
     pub dropped_bytes: u64,
+}
+
+/// What the calls used that a call made of other components, at every depth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NestedUse {
+    /// How many there were that were started.
+    pub calls: u64,
+    /// Their fuel; it is part of the caller's.
+    pub fuel: u64,
+    /// Their calls to the host; they are part of the caller's.
+    pub host_calls: u64,
+    /// Bytes of argument text that they took in.
+    pub bytes_in: u64,
+    /// Bytes of result text that they gave out.
+    pub bytes_out: u64,
+    /// Bytes that they sent to the network and received.
+    pub egress_bytes: u64,
+}
+
+impl NestedUse {
+    /// Adds a call, with what it says of its own nested calls.
+    pub fn add(&mut self, receipt: &Receipt) {
+        let below = receipt.nested.unwrap_or_default();
+        let requests = receipt.effects.iter();
+        let requests = requests.filter(|effect| effect.kind == EffectKind::Request);
+        let egress = requests.fold(0_u64, |sum, effect| sum.saturating_add(effect.bytes));
+        let rows = [
+            (&mut self.calls, 1, below.calls),
+            // Fuel and host calls of a receipt have those of its nested calls in them.
+            (&mut self.fuel, receipt.fuel_used, 0),
+            (&mut self.host_calls, receipt.host_calls, 0),
+            (&mut self.bytes_in, receipt.bytes_in, below.bytes_in),
+            (&mut self.bytes_out, receipt.bytes_out, below.bytes_out),
+            (&mut self.egress_bytes, egress, below.egress_bytes),
+        ];
+        for (sum, own, below) in rows {
+            *sum = sum.saturating_add(own).saturating_add(below);
+        }
+    }
 }
 
 /// What one call used and did.
@@ -43,6 +82,9 @@ pub struct Receipt {
     pub bytes_out: u64,
     /// Calls from the guest to the host.
     pub host_calls: u64,
+    /// Of all this, what its calls of other components used; absent when it made none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nested: Option<NestedUse>,
     /// Compilations this call had to wait for: 0 when the store had the code.
     pub compiles: u64,
     /// Standard output.

@@ -138,7 +138,10 @@ fn unknown(event: &CallOutcome) -> bool {
 fn inclusive(call: &Call, own: &Amounts) -> Amounts {
     let mut spent = own.clone();
     let started = call.reserve.get_key_value(&Meter::Calls);
-    for (meter, amount) in call.children_spent.iter().chain(started) {
+    // Each child was counted as a call where it was started.
+    let children = call.children_spent.iter();
+    let children = children.filter(|(meter, _)| **meter != Meter::Calls);
+    for (meter, amount) in children.chain(started) {
         let entry = spent.entry(*meter).or_default();
         *entry = (*entry).max(*amount);
     }

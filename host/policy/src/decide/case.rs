@@ -20,7 +20,7 @@ use crate::risk::{Classification, Declared, class_of, classify, graver};
 use crate::scope::{Scope, Slice};
 use crate::session::Who;
 use crate::trace::Reason;
-use crate::words::Verdict;
+use crate::words::{GrantKind, Verdict};
 
 /// Nothing that could be allowed: stands in where there is no entry.
 const PHANTOM: EntryFacts<'static> = EntryFacts {
@@ -146,13 +146,19 @@ impl<'a> Case<'a> {
         self.policy.grants.get(name).map(|grant| &grant.slice)
     }
 
-    /// of each kind that is needed the one grant there is, no wider than needed.
+    /// of each kind that is needed the one grant there is, no wider than needed; of
+    /// capabilities to be called, those that are lent.
     fn least(&self, ceiling: &Scope) -> Result<Scope, NoScope> {
         let mut slices = Vec::new();
         for need in self.entry.needs {
             let mut fit = ceiling
                 .slices()
                 .filter(|(_, slice)| slice.kind() == need.kind);
+            if need.kind == GrantKind::Binding {
+                // Each names a capability of its own: several are not several ways to one.
+                slices.extend(fit.map(|(name, slice)| (name.clone(), slice.clone())));
+                continue;
+            }
             match (fit.next(), fit.next()) {
                 (None, _) => {}
                 (Some((name, slice)), None) => {

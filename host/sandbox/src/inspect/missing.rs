@@ -44,7 +44,7 @@ impl Groups {
         let name = import.name.as_str();
         match &import.satisfier {
             Satisfier::Linked { .. } => {}
-            Satisfier::Grant { .. } if covers(import) => {}
+            Satisfier::Grant { .. } | Satisfier::Unknown { .. } if covers(import) => {}
             Satisfier::Grant { grant } => {
                 self.clauses.push(format!(
                     "`{name}` is not granted (the operator can, by `{grant}`)"

@@ -20,7 +20,7 @@ id = "scenario"
 default = "full_access"
 ceiling = "full_access"
 [stages]
-preset = "late_bound"
+preset = "full"
 [agents.tester]
 implementation_status = "active"
 [agents.other]
@@ -169,27 +169,88 @@ pub(crate) fn refusal(reply: &Reply) -> &Refusal {
     }
 }
 
-/// A component that gives back the text it is given, as `test:echo/echo@1.0.0#say`.
-pub(crate) fn echo() -> Vec<u8> {
-    let text = r#"(component
-        (core module $m
-            (memory (export "memory") 16)
-            (global $next (mut i32) (i32.const 64))
-            (func (export "realloc") (param i32 i32 i32) (param $bytes i32) (result i32)
-                (local $at i32)
-                (local.set $at (global.get $next))
-                (global.set $next (i32.add (local.get $at)
-                    (i32.and (i32.add (local.get $bytes) (i32.const 7)) (i32.const -8))))
-                (local.get $at))
-            (func (export "say") (param i32 i32) (result i32)
-                (i32.store (i32.const 0) (local.get 0))
-                (i32.store (i32.const 4) (local.get 1))
-                (i32.const 0)))
-        (core instance $i (instantiate $m))
-        (func $say (param "text" string) (result string)
-            (canon lift (core func $i "say") (memory $i "memory")
-                (realloc (func $i "realloc"))))
-        (instance $echo (export "say" (func $say)))
-        (export "test:echo/echo@1.0.0" (instance $echo)))"#;
+/// What the text of small components has in common: memory and an allocator.
+const MEMORY: &str = r#"
+    (core module $memory
+        (memory (export "memory") 16)
+        (global $next (mut i32) (i32.const 64))
+        (func (export "realloc") (param i32 i32 i32) (param $bytes i32) (result i32)
+            (local $at i32)
+            (local.set $at (global.get $next))
+            (global.set $next (i32.add (local.get $at)
+                (i32.and (i32.add (local.get $bytes) (i32.const 7)) (i32.const -8))))
+            (local.get $at)))
+    (core instance $memory (instantiate $memory))"#;
+
+/// A component that exports `say` of `interface`, from text to text, with this core code.
+fn saying(interface: &str, parameter: &str, imports: &str, code: &str, with: &str) -> Vec<u8> {
+    let text = format!(
+        r#"(component {imports} {MEMORY}
+            {with}
+            (core instance $i (instantiate $m (with "memory" (instance $memory)) $also))
+            (func $say (param "{parameter}" string) (result string)
+                (canon lift (core func $i "say") (memory $memory "memory")
+                    (realloc (func $memory "realloc"))))
+            (instance $out (export "say" (func $say)))
+            (export "{interface}" (instance $out)))"#
+    );
+    let also = match imports.is_empty() {
+        true => "",
+        false => r#"(with "other" (instance (export "say" (func $lowered))))"#,
+    };
+    let text = text.replace("$also", also).replace("$code", code);
     wat::parse_str(text).unwrap()
+}
+
+/// The core module of such a component.
+const CORE: &str = r#"(core module $m
+    (import "memory" "memory" (memory 1))
+    (func (export "say") (param i32 i32) (result i32) $code))"#;
+
+/// A component that gives back the text it is given, as `interface`#say.
+pub(crate) fn echo_as(interface: &str, parameter: &str) -> Vec<u8> {
+    let code = "(i32.store (i32.const 0) (local.get 0))
+        (i32.store (i32.const 4) (local.get 1)) (i32.const 0)";
+    saying(interface, parameter, "", code, CORE)
+}
+
+/// The same as `test:echo/echo@1.0.0#say`.
+pub(crate) fn echo() -> Vec<u8> {
+    echo_as("test:echo/echo@1.0.0", "text")
+}
+
+/// A component whose `say` never ends.
+pub(crate) fn endless(interface: &str) -> Vec<u8> {
+    saying(
+        interface,
+        "text",
+        "",
+        "(loop $on (br $on)) (unreachable)",
+        CORE,
+    )
+}
+
+/// A component whose `say` asks `say` of `other`, `times` times, and gives its last answer.
+pub(crate) fn asking(interface: &str, other: &str, times: u32) -> Vec<u8> {
+    let imports = format!(
+        r#"(import "{other}" (instance $other
+            (export "say" (func (param "text" string) (result string)))))
+        (alias export $other "say" (func $other_say))"#
+    );
+    let core = r#"
+        (core func $lowered (canon lower (func $other_say) (memory $memory "memory")
+            (realloc (func $memory "realloc"))))
+        (core module $m
+            (import "memory" "memory" (memory 1))
+            (import "other" "say" (func $other (param i32 i32 i32)))
+            (func (export "say") (param i32 i32) (result i32) (local $left i32) $code))"#;
+    let code = format!(
+        "(local.set $left (i32.const {times}))
+        (loop $again
+            (call $other (local.get 0) (local.get 1) (i32.const 0))
+            (local.set $left (i32.sub (local.get $left) (i32.const 1)))
+            (br_if $again (local.get $left)))
+        (i32.const 0)"
+    );
+    saying(interface, "text", &imports, &code, core)
 }

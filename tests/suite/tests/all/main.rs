@@ -14,6 +14,7 @@ mod concurrency;
 mod faults;
 mod files;
 mod governed;
+mod governed_composition;
 mod governed_credentials;
 mod governed_hooks;
 mod governed_scene;
