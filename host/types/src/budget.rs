@@ -161,7 +161,7 @@ limits! {
     JsonDepth "json_depth" Count Call = 64, ceiling Some(64); "nesting of JSON and of types"
     JsonNodes "json_nodes" Count Call = 100_000, ceiling None; "values inside one JSON text"
     Component "component" Bytes Host = 64 * MIB, ceiling None; "size of a component"
-    CompileTime "compile_time" Millis Host = 60_000, ceiling None; "wall time of compiling one component"
+    CompileTime "compile_time" Millis Host = 60_000, ceiling None; "processor time of compiling one component, rounded up to a second; its wall time may be 5 times as much"
     CompileMemory "compile_memory" Bytes Host = GIB, ceiling None; "address space of the compiling process"
     Concurrent "concurrent" Count Host = 32, ceiling None; "runs at once"
     Waiting "waiting" Count Host = 1_024, ceiling None; "calls waiting for a run to end"
