@@ -140,6 +140,7 @@ limits! {
     Stdout "stdout" Bytes Call = 64 * KIB, ceiling None; "standard output kept; the rest is dropped and counted"
     Stderr "stderr" Bytes Call = 64 * KIB, ceiling None; "standard error kept; the rest is dropped and counted"
     Log "log" Bytes Call = 64 * KIB, ceiling None; "log text kept; the rest is dropped and counted"
+    Random "random" Bytes Call = 64 * KIB, ceiling Some(16 * MIB); "random bytes that one host call gives"
     WrittenBytes "written_bytes" Bytes Call = 64 * MIB, ceiling None; "bytes written through one directory grant"
     NewEntries "new_entries" Count Call = 1_000, ceiling None; "files, directories and links made through one directory grant"
     Listing "listing" Count Call = 100_000, ceiling None; "entries of one directory listing"
