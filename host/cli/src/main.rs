@@ -8,6 +8,7 @@ mod answer;
 mod args;
 mod cache_dir;
 mod command;
+mod ending;
 mod operands;
 mod screen;
 
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use serde_json::json;
 
 use answer::{Answer, Format};
 use args::{Cli, Command};
@@ -36,28 +38,34 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Answer {
     screen::start_log();
     match cli.command {
-        Command::Inspect(args) => command::inspect::run(&args),
-        Command::Run(args) => command::run::run(&args),
-        Command::Cache(args) => command::cache::run(&args),
+        Command::Inspect(args) => command::inspect::run(args),
+        Command::Run(args) => command::run::run(*args),
+        Command::Cache(args) => command::cache::run(args),
         Command::Limits(args) => command::limits::run(args.format.format),
     }
 }
 
-/// Help and version are answers; everything else clap says is a usage error, in JSON when
-/// JSON was asked for.
+/// Help and version are answers; everything else clap says is a usage error. Each is one
+/// JSON object when JSON was asked for.
 fn refuse_usage(words: &[OsString], error: &clap::Error) -> Answer {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+    match (error.kind(), Format::asked_for(words)) {
+        (ErrorKind::DisplayHelp, Format::Json) => {
+            Answer::json(&json!({ "help": error.render().to_string() }))
+        }
+        (ErrorKind::DisplayVersion, Format::Json) => {
+            Answer::json(&json!({ "version": env!("CARGO_PKG_VERSION") }))
+        }
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, Format::Text) => {
             Answer::text(error.render().to_string())
         }
-        _ => {
+        (_, format) => {
             let rendered = error.render().to_string();
             let message = rendered
                 .strip_prefix("error: ")
                 .unwrap_or(&rendered)
                 .trim_end()
                 .to_owned();
-            Answer::usage(Format::asked_for(words), message)
+            Answer::usage(format, message)
         }
     }
 }
