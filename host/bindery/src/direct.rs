@@ -15,8 +15,8 @@ use bindery_policy::{
 };
 use bindery_sandbox::{Cancel, LoadedComponent, Sandbox};
 use bindery_types::{
-    ApprovalRequirement, Budget, CapabilityId, ErrorType, GrantName, Limit, LimitScope,
-    Refusal, Rights, Run, SessionId, SideEffectClass,
+    ApprovalRequirement, Budget, CapabilityId, ErrorType, GrantName, Limit, LimitScope, Refusal,
+    Rights, Run, SessionId, SideEffectClass,
 };
 
 use crate::call::CallOptions;
@@ -127,7 +127,8 @@ async fn call(
     let Some(proposal) = asked.proposal else {
         return Ok(asked);
     };
-    host.approve(proposal, "the operator makes this call").await?;
+    host.approve(proposal, "the operator makes this call")
+        .await?;
     Ok(session.call(&handle, direct.arguments, &options).await)
 }
 

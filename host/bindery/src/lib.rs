@@ -63,9 +63,10 @@ pub use bindery_grants::{
 pub use bindery_ledger as ledger;
 pub use bindery_policy as policy;
 pub use bindery_sandbox::{
-    ArtefactStore, Cancel, Check, CompilePhase, CompileProgress, Compiler, EngineId,
-    LoadedComponent, ProgressSink, Reset, StartReport, StoreOptions, compile_worker_main, inspect,
-    read_component, shape_document, shape_text,
+    ArtefactStore, BadFile, Cancel, Check, Cleared, CompilePhase, CompileProgress, Compiler,
+    EngineId, LoadedComponent, ProgressSink, Reset, StartReport, StoreOptions, Verified,
+    compile_worker_main, inspect, read_arguments, read_component, shape_document, shape_text,
+    stdout_was_closed,
 };
 pub use bindery_types::*;
 pub use builder::HostBuilder;

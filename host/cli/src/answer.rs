@@ -4,6 +4,7 @@
 //! included; a closed or broken stream never ends the process with a panic.
 
 use std::ffi::OsString;
+use std::io;
 use std::process::ExitCode;
 
 use bindery::{ErrorType, Outcome, Receipt, Refusal, Run};
@@ -74,10 +75,8 @@ impl Answer {
     pub(crate) fn refusal(format: Format, refusal: &Refusal, receipt: Option<&Receipt>) -> Self {
         let code = refusal.kind().exit_code();
         match format {
-            Format::Json => {
-                let error = operator_json(refusal);
-                Self::json(&json!({ "error": error, "receipt": receipt })).with_code(code)
-            }
+            Format::Json => Self::text(object(("error", &error_text(refusal, None)), &[], receipt))
+                .with_code(code),
             Format::Text => Self {
                 stdout: String::new(),
                 stderr: refusal_text(refusal) + &receipt.map(receipt_text).unwrap_or_default(),
@@ -87,33 +86,55 @@ impl Answer {
     }
 
     /// The outcome of a run. What its grants refused stands on standard error in both
-    /// formats, with the flag that would allow it: whoever reads that is the operator
-    /// (case U1).
+    /// formats and among the members of the object, with the flag that would allow it:
+    /// whoever reads that is the operator (case U1).
     pub(crate) fn run(format: Format, run: &Run) -> Self {
-        let mut answer = Self::outcome(format, run);
+        let mut answer = match format {
+            Format::Json => Self::outcome_json(run),
+            Format::Text => Self::outcome_text(run),
+        };
         for line in &run.denials {
             answer.stderr += &format!("denied: {line}\n");
         }
         answer
     }
 
-    fn outcome(format: Format, run: &Run) -> Self {
+    fn outcome_json(run: &Run) -> Self {
+        let object = |name, text: &str| object((name, text), &run.denials, run.receipt.as_ref());
+        let (text, code) = match &run.outcome {
+            // The value is spliced in as text: a parser in between could round it.
+            Outcome::Value(value) => (object("value", value), 0),
+            Outcome::CapabilityError(value) => {
+                let refusal = own_error();
+                let error = error_text(&refusal, Some(value));
+                (object("error", &error), refusal.kind().exit_code())
+            }
+            Outcome::Refused(refusal) => {
+                let error = error_text(refusal, None);
+                (object("error", &error), refusal.kind().exit_code())
+            }
+        };
+        Self::text(text).with_code(code)
+    }
+
+    fn outcome_text(run: &Run) -> Self {
         let receipt = run.receipt.as_ref();
+        let receipt_text = receipt.map(receipt_text).unwrap_or_default();
         match &run.outcome {
-            Outcome::Value(text) => match format {
-                // The value is spliced in as text: a parser in between could round it.
-                Format::Json => Self::text(format!(
-                    "{{\"value\":{text},\"receipt\":{}}}\n",
-                    json!(receipt)
-                )),
-                Format::Text => Self {
-                    stdout: format!("{text}\n"),
-                    stderr: receipt.map(receipt_text).unwrap_or_default(),
-                    code: 0,
-                },
+            Outcome::Value(value) => Self {
+                stdout: format!("{value}\n"),
+                stderr: receipt_text,
+                code: 0,
             },
-            Outcome::CapabilityError(text) => capability_error(format, text, receipt),
-            Outcome::Refused(refusal) => Self::refusal(format, refusal, receipt),
+            Outcome::CapabilityError(value) => {
+                let refusal = own_error();
+                Self {
+                    stdout: String::new(),
+                    stderr: refusal_text(&refusal) + &format!("  value: {value}\n") + &receipt_text,
+                    code: refusal.kind().exit_code(),
+                }
+            }
+            Outcome::Refused(refusal) => Self::refusal(Format::Text, refusal, receipt),
         }
     }
 
@@ -159,11 +180,15 @@ impl Answer {
         self.code == 0
     }
 
-    /// Writes both streams and gives the exit code.
+    /// Writes both streams and gives the exit code. A reader that went away is told
+    /// nothing, and whoever looks at the code is.
     pub(crate) fn give(self) -> ExitCode {
         screen::write_stderr(&self.stderr);
         match screen::write_stdout(&self.stdout) {
             Ok(()) => ExitCode::from(self.code),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                ExitCode::from(self.code.max(ErrorType::Internal.exit_code()))
+            }
             Err(error) => {
                 screen::write_stderr(&format!(
                     "error: the answer could not be written: {error}\n"
@@ -174,34 +199,46 @@ impl Answer {
     }
 }
 
-fn capability_error(format: Format, value: &str, receipt: Option<&Receipt>) -> Answer {
-    let kind = ErrorType::CapabilityError;
-    let refusal = Refusal::new(kind, "the capability ran and answered with its own error");
-    let answer = match format {
-        Format::Json => {
-            // As above: E is spliced in exactly as it was lifted.
-            let error = format!(
-                "{{\"type\":{},\"category\":{},\"message\":{},\"blame\":{},\"details\":{{\"value\":{value}}},\"next\":{}}}",
-                json!(kind),
-                json!(kind.category()),
-                json!(refusal.message()),
-                json!(kind.blame()),
-                json!(kind.next_actions()),
-            );
-            Answer::text(format!(
-                "{{\"error\":{error},\"receipt\":{}}}\n",
-                json!(receipt)
-            ))
-        }
-        Format::Text => Answer {
-            stdout: String::new(),
-            stderr: refusal_text(&refusal)
-                + &format!("  value: {value}\n")
-                + &receipt.map(receipt_text).unwrap_or_default(),
-            code: 0,
-        },
+/// The capability ran and has an error of its own to tell, which is no failure of a call.
+fn own_error() -> Refusal {
+    let message = "the capability ran and answered with its own error";
+    Refusal::new(ErrorType::CapabilityError, message)
+}
+
+/// The one object of an answer: its value or error, what was denied when something was,
+/// the receipt.
+fn object((name, text): (&str, &str), denials: &[String], receipt: Option<&Receipt>) -> String {
+    let denied = match denials {
+        [] => String::new(),
+        lines => format!("\"denials\":{},", json!(lines)),
     };
-    answer.with_code(kind.exit_code())
+    format!(
+        "{{\"{name}\":{text},{denied}\"receipt\":{}}}\n",
+        json!(receipt)
+    )
+}
+
+/// An error as JSON text; `own` is the value of a capability's own error, spliced in among
+/// the details exactly as it was lifted.
+fn error_text(refusal: &Refusal, own: Option<&str>) -> String {
+    let error = operator_json(refusal);
+    let member = |(name, value): (&String, &Value)| match (name.as_str(), own) {
+        ("details", Some(own)) => {
+            let others = value.as_object().into_iter().flatten();
+            let others: String = others
+                .map(|(name, value)| format!(",{}:{value}", json!(name)))
+                .collect();
+            format!("\"details\":{{\"value\":{own}{others}}}")
+        }
+        _ => format!("{}:{value}", json!(name)),
+    };
+    let members: Vec<String> = error
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(member)
+        .collect();
+    format!("{{{}}}", members.join(","))
 }
 
 /// The wire form; whoever runs this command is the operator, so the operator's text is

@@ -14,7 +14,8 @@ use crate::governed::args as governed;
     version,
     about,
     max_term_width = 100,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    after_help = "With -o json each command prints one JSON object, its --help and --version included."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

@@ -8,6 +8,7 @@ mod answer;
 mod args;
 mod cache_dir;
 mod command;
+mod ending;
 mod governed;
 mod operands;
 mod screen;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use serde_json::json;
 
 use answer::{Answer, Format};
 use args::{Cli, Command};
@@ -36,39 +38,44 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Answer {
     screen::start_log();
-    let none = || Answer::usage(Format::Text, "this command does nothing".to_owned());
-    match &cli.command {
+    match cli.command {
         Command::Inspect(args) => command::inspect::run(args),
-        Command::Run(args) => command::run::run(args),
+        Command::Run(args) => command::run::run(*args),
         Command::Cache(args) => command::cache::run(args),
         Command::Limits(args) => command::limits::run(args.format.format),
-        Command::Init(args) => governed::init(args),
-        Command::Host(args) => governed::host(args),
-        Command::Config(args) => governed::config(args)
-            .or_else(|| governed::run(&cli.command))
-            .unwrap_or_else(none),
-        Command::Policy(args) => governed::policy(args)
-            .or_else(|| governed::run(&cli.command))
-            .unwrap_or_else(none),
-        command => governed::run(command).unwrap_or_else(none),
+        Command::Init(args) => governed::init(&args),
+        Command::Host(args) => governed::host(&args),
+        Command::Config(args) => {
+            governed::config(&args).unwrap_or_else(|| governed::run(Command::Config(args)))
+        }
+        Command::Policy(args) => {
+            governed::policy(&args).unwrap_or_else(|| governed::run(Command::Policy(args)))
+        }
+        command => governed::run(command),
     }
 }
 
-/// Help and version are answers; everything else clap says is a usage error, in JSON when
-/// JSON was asked for.
+/// Help and version are answers; everything else clap says is a usage error. Each is one
+/// JSON object when JSON was asked for.
 fn refuse_usage(words: &[OsString], error: &clap::Error) -> Answer {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+    match (error.kind(), Format::asked_for(words)) {
+        (ErrorKind::DisplayHelp, Format::Json) => {
+            Answer::json(&json!({ "help": error.render().to_string() }))
+        }
+        (ErrorKind::DisplayVersion, Format::Json) => {
+            Answer::json(&json!({ "version": env!("CARGO_PKG_VERSION") }))
+        }
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, Format::Text) => {
             Answer::text(error.render().to_string())
         }
-        _ => {
+        (_, format) => {
             let rendered = error.render().to_string();
             let message = rendered
                 .strip_prefix("error: ")
                 .unwrap_or(&rendered)
                 .trim_end()
                 .to_owned();
-            Answer::usage(Format::asked_for(words), message)
+            Answer::usage(format, message)
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Flags into values: limits, grants, argument text. Every refusal names the flag.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -169,20 +168,16 @@ fn config(pairs: &[String]) -> Result<Option<std::collections::BTreeMap<String, 
     Ok(Some(values))
 }
 
-/// The argument text: as given, from a file after `@`, or from standard input for `-`;
+/// The argument text: as given, from a plain file after `@`, or from standard input for `-`;
 /// never more than the limit and one byte is read.
 pub(crate) fn arguments(given: &str, budget: &Budget) -> Result<String, Refusal> {
     let limit = budget.get(LimitName::Arguments);
     let bytes = match given.strip_prefix('@') {
-        Some(path) => {
-            let file = File::open(path)
-                .map_err(|error| usage(format!("cannot open arguments `{path}`: {error}")))?;
-            read_bounded(file, limit.or_max())
-        }
-        None if given == "-" => read_bounded(std::io::stdin().lock(), limit.or_max()),
+        Some(path) => bindery::read_arguments(Path::new(path), budget)?,
+        None if given == "-" => read_bounded(std::io::stdin().lock(), limit.or_max())
+            .map_err(|error| usage(format!("cannot read the arguments: {error}")))?,
         None => return Ok(given.to_owned()),
-    }
-    .map_err(|error| usage(format!("cannot read the arguments: {error}")))?;
+    };
     String::from_utf8(bytes).map_err(|error| {
         let position = error.utf8_error().valid_up_to();
         Refusal::new(

@@ -4,24 +4,22 @@ use std::io::{self, IsTerminal, Write};
 
 use tracing_subscriber::EnvFilter;
 
-/// Writes the answer. A reader that went away is not our failure; anything else is.
+/// Writes the answer.
 ///
 /// # Errors
 ///
-/// When the answer could not be written whole.
+/// When it could not be written whole, or to nowhere: the stream was closed.
 #[allow(
     clippy::print_stdout,
     reason = "this is the one place that writes to it"
 )]
 pub(crate) fn write_stdout(text: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    let written = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
+    if !text.is_empty() && bindery::stdout_was_closed() {
+        return Err(io::Error::other("standard output is closed"));
     }
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
 }
 
 /// Writes beside the answer.
@@ -33,7 +31,7 @@ pub(crate) fn write_stderr(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Whether a person sees standard error: progress is shown to people only.
+/// Whether a person sees standard error, and wants to see it move.
 pub(crate) fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bindery_screen::Screen;
 use bindery_types::{
-    Budget, Captured, EffectTrace, ErrorType, LimitHit, LimitName, NestedUse, Refusal,
+    Budget, Captured, EffectTrace, ErrorType, Limit, LimitHit, LimitName, NestedUse, Refusal,
 };
 use wasmtime::component::{ResourceTable, ResourceTableError};
 use wasmtime_wasi::sockets::{WasiSocketsCtx, WasiSocketsCtxView};
@@ -44,6 +44,8 @@ pub struct CallGrants {
     pub(crate) config: Option<std::collections::BTreeMap<String, String>>,
     pub(crate) time: Time,
     pub(crate) generators: Generators,
+    /// Random bytes that one host call gives.
+    pub(crate) random_max: Limit,
     pub(crate) stdout: SharedCapture,
     pub(crate) stderr: SharedCapture,
     pub(crate) log: Log,
@@ -137,6 +139,7 @@ impl CallGrants {
             config,
             time: Time::new(clock),
             generators: Generators::new(randomness),
+            random_max: budget.get(LimitName::Random),
             stdout: SharedCapture::new(budget.get(LimitName::Stdout)),
             stderr: SharedCapture::new(budget.get(LimitName::Stderr)),
             log: Log::new(budget.get(LimitName::Log)),

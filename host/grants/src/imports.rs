@@ -15,7 +15,7 @@ use wasmtime_wasi_io::bindings::wasi::io;
 use crate::bindings::bindery::runtime;
 use crate::call::{CallGrants, GrantView};
 use crate::grants::Grants;
-use crate::table::{Need, Provider, Row, TABLE, Versions};
+use crate::table::{Need, Provider, Row, Socket, TABLE, Versions};
 use crate::{config, endpoint, log, store};
 
 const PREVIEW2_OFFERED: &str = "0.2.0 … 0.2.12";
@@ -187,13 +187,7 @@ fn link_one<T: GrantView>(
         Provider::InsecureSeed => random::insecure_seed::add_to_linker::<T, Granted>(l, T::grants),
         Provider::FilesystemTypes => filesystem::types::add_to_linker::<T, Granted>(l, T::grants),
         Provider::Preopens => filesystem::preopens::add_to_linker::<T, Granted>(l, T::grants),
-        Provider::Network
-        | Provider::InstanceNetwork
-        | Provider::IpNameLookup
-        | Provider::Tcp
-        | Provider::TcpCreateSocket
-        | Provider::Udp
-        | Provider::UdpCreateSocket => link_socket(l, provider),
+        Provider::Socket(socket) => link_socket(l, socket),
         Provider::HttpTypes => endpoint::link_types(l, |view| view.grants().endpoint()),
         Provider::OutgoingHandler => endpoint::link_handler(l, |view| view.grants().endpoint()),
         Provider::Logging => log::link_logging(l, name),
@@ -207,30 +201,23 @@ fn link_one<T: GrantView>(
 
 /// C7, H26: sockets exist by name only. The interfaces that make one report the refused
 /// attempt; those of a socket that can never exist are the engine's own.
-fn link_socket<T: GrantView>(l: &mut Linker<T>, provider: Provider) -> wasmtime::Result<()> {
+fn link_socket<T: GrantView>(l: &mut Linker<T>, socket: Socket) -> wasmtime::Result<()> {
     fn closed<T: GrantView>(view: &mut T) -> WasiSocketsCtxView<'_> {
         view.grants().closed_sockets()
     }
-    match provider {
-        Provider::Network => {
+    match socket {
+        Socket::Network => {
             let options = sockets::network::LinkOptions::default();
             sockets::network::add_to_linker::<T, Granted>(l, &options, T::grants)
         }
-        Provider::InstanceNetwork => {
+        Socket::InstanceNetwork => {
             sockets::instance_network::add_to_linker::<T, Granted>(l, T::grants)
         }
-        Provider::IpNameLookup => {
-            sockets::ip_name_lookup::add_to_linker::<T, Granted>(l, T::grants)
-        }
-        Provider::TcpCreateSocket => {
-            sockets::tcp_create_socket::add_to_linker::<T, Granted>(l, T::grants)
-        }
-        Provider::UdpCreateSocket => {
-            sockets::udp_create_socket::add_to_linker::<T, Granted>(l, T::grants)
-        }
-        Provider::Tcp => sockets::tcp::add_to_linker::<T, WasiSockets>(l, closed::<T>),
-        Provider::Udp => sockets::udp::add_to_linker::<T, WasiSockets>(l, closed::<T>),
-        _ => Ok(()),
+        Socket::IpNameLookup => sockets::ip_name_lookup::add_to_linker::<T, Granted>(l, T::grants),
+        Socket::TcpCreate => sockets::tcp_create_socket::add_to_linker::<T, Granted>(l, T::grants),
+        Socket::UdpCreate => sockets::udp_create_socket::add_to_linker::<T, Granted>(l, T::grants),
+        Socket::Tcp => sockets::tcp::add_to_linker::<T, WasiSockets>(l, closed::<T>),
+        Socket::Udp => sockets::udp::add_to_linker::<T, WasiSockets>(l, closed::<T>),
     }
 }
 

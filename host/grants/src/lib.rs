@@ -39,7 +39,7 @@ pub use directory::{Access, DirectoryGrant};
 pub use endpoint::{Denial, EndpointGrant, EndpointGrantError};
 pub use grants::{Clock, GrantError, Grants, Randomness};
 pub use imports::{link, satisfier};
-pub use meter::{CALL_FUEL, KIB_FUEL, Meter};
+pub use meter::{CALL_FUEL, KIB_FUEL, Meter, fuel_of};
 pub use nested::{Nested, NestedAnswer, NestedCall, NestedPlace, Signature};
 pub use store::{
     Change, KeyValueStore, Keys, MemoryStore, Room, StoreFault, StoreGrant, StoreGrantError, Swap,

@@ -12,6 +12,11 @@ pub const CALL_FUEL: u64 = 1_000;
 /// Fuel for each KiB that the host copies, reads or writes for the guest.
 pub const KIB_FUEL: u64 = 1_000;
 
+/// Fuel for the host's work on `bytes`.
+pub fn fuel_of(bytes: u64) -> u64 {
+    bytes.div_ceil(1_024).saturating_mul(KIB_FUEL)
+}
+
 /// Counts and bounds what the host does for one call.
 #[derive(Debug)]
 pub struct Meter {
@@ -59,7 +64,7 @@ impl Meter {
     ///
     /// [`LimitHit`] when the fuel for it is more than is left.
     pub fn work(&mut self, bytes: u64) -> Result<(), LimitHit> {
-        self.charge(bytes.div_ceil(1_024).saturating_mul(KIB_FUEL))
+        self.charge(fuel_of(bytes))
     }
 
     /// A nested call used so much: fuel and host calls are one figure for the tree.

@@ -1,16 +1,13 @@
 //! `wasi:random`: seeded, or the operating system's when granted.
 //!
-//! Rule (R-010, H28, X14, B5): without a grant two runs draw the same numbers; one call
-//! gives at most 64 KiB, and what is asked is charged before it is made.
+//! Rule (R-010, H28, X14, B5): without a grant two runs draw the same numbers; one host
+//! call gives at most the limit `random`, and what is asked is charged before it is made.
 
-use bindery_types::EffectKind;
+use bindery_types::{EffectKind, LimitHit, LimitName};
 use wasmtime_wasi::p2::bindings::random::{insecure, insecure_seed, random};
 
 use crate::call::CallGrants;
 use crate::grants::Randomness;
-
-/// Bytes that one call gives at most.
-const BYTES_MAX: u64 = 64 << 10;
 
 /// Where the numbers of one call come from: the secure and the insecure interface each
 /// have a sequence of their own, so drawing from one does not move the other.
@@ -69,10 +66,13 @@ impl CallGrants {
     fn draw(&mut self, len: u64, quality: Quality) -> wasmtime::Result<Vec<u8>> {
         self.enter()?;
         self.meter.work(len)?;
-        let size = usize::try_from(len).ok().filter(|_| len <= BYTES_MAX);
-        let Some(size) = size else {
-            wasmtime::bail!("{len} random bytes were asked in one call, {BYTES_MAX} is the most");
-        };
+        let size = usize::try_from(len).ok();
+        let size = size.filter(|_| self.random_max.allows(len));
+        let size = size.ok_or(LimitHit {
+            name: LimitName::Random,
+            limit: self.random_max,
+            used: len,
+        })?;
         let mut bytes = vec![0; size];
         match (&mut self.generators, quality) {
             (Generators::Seeded { secure, .. }, Quality::Secure) => secure.fill(&mut bytes),

@@ -29,13 +29,7 @@ pub(crate) enum Provider {
     InsecureSeed,
     FilesystemTypes,
     Preopens,
-    Network,
-    InstanceNetwork,
-    IpNameLookup,
-    Tcp,
-    TcpCreateSocket,
-    Udp,
-    UdpCreateSocket,
+    Socket(Socket),
     HttpTypes,
     OutgoingHandler,
     Logging,
@@ -44,6 +38,18 @@ pub(crate) enum Provider {
     Log,
     Types,
     KeyValue,
+}
+
+/// Whose functions of sockets: there by name, always closed (H26).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Socket {
+    Network,
+    InstanceNetwork,
+    IpNameLookup,
+    Tcp,
+    TcpCreate,
+    Udp,
+    UdpCreate,
 }
 
 /// Whether an interface is there without a grant.
@@ -213,30 +219,45 @@ pub(crate) const TABLE: &[Row] = &[
         DIRECTORY,
         "get-directories",
     ),
-    row("wasi:sockets/network", Provider::Network, INERT, ""),
+    row(
+        "wasi:sockets/network",
+        Provider::Socket(Socket::Network),
+        INERT,
+        "",
+    ),
     row(
         "wasi:sockets/instance-network",
-        Provider::InstanceNetwork,
+        Provider::Socket(Socket::InstanceNetwork),
         INERT,
         "instance-network",
     ),
     row(
         "wasi:sockets/ip-name-lookup",
-        Provider::IpNameLookup,
+        Provider::Socket(Socket::IpNameLookup),
         INERT,
         "[method]resolve-address-stream.resolve-next-address [method]resolve-address-stream.subscribe resolve-addresses",
     ),
-    row("wasi:sockets/tcp", Provider::Tcp, INERT, TCP),
+    row(
+        "wasi:sockets/tcp",
+        Provider::Socket(Socket::Tcp),
+        INERT,
+        TCP,
+    ),
     row(
         "wasi:sockets/tcp-create-socket",
-        Provider::TcpCreateSocket,
+        Provider::Socket(Socket::TcpCreate),
         INERT,
         "create-tcp-socket",
     ),
-    row("wasi:sockets/udp", Provider::Udp, INERT, UDP),
+    row(
+        "wasi:sockets/udp",
+        Provider::Socket(Socket::Udp),
+        INERT,
+        UDP,
+    ),
     row(
         "wasi:sockets/udp-create-socket",
-        Provider::UdpCreateSocket,
+        Provider::Socket(Socket::UdpCreate),
         INERT,
         "create-udp-socket",
     ),

@@ -40,10 +40,16 @@ pub(crate) fn plain_run(bytes: &[u8]) -> usize {
         .unwrap_or(rest.len())
 }
 
-/// Writes a string: quotes, backslashes and control characters escaped, the rest copied
-/// in runs.
+/// Writes a string with its quotes.
 pub fn push_str(out: &mut Vec<u8>, s: &str) {
     out.push(b'"');
+    push_escaped(out, s);
+    out.push(b'"');
+}
+
+/// Writes a piece of a string, without quotes around it: quotes, backslashes and control
+/// characters escaped, the rest copied in runs.
+pub fn push_escaped(out: &mut Vec<u8>, s: &str) {
     let mut rest = s.as_bytes();
     loop {
         let (plain, tail) = rest.split_at(plain_run(rest));
@@ -54,7 +60,6 @@ pub fn push_str(out: &mut Vec<u8>, s: &str) {
         push_escape(out, *special);
         rest = tail;
     }
-    out.push(b'"');
 }
 
 fn push_escape(out: &mut Vec<u8>, special: u8) {
@@ -159,8 +164,14 @@ fn push_not_finite(out: &mut Vec<u8>, value: f64) {
 /// Writes `list<u8>`: base64 of the standard alphabet, padded.
 pub fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
-    base64_simd::STANDARD.encode_append(bytes, out);
+    push_base64(out, bytes);
     out.push(b'"');
+}
+
+/// Writes a piece of a `list<u8>`, without quotes around it. Pieces join to one text when
+/// all but the last are multiples of three bytes long.
+pub fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
+    base64_simd::STANDARD.encode_append(bytes, out);
 }
 
 /// Number of bytes that [`push_bytes`] writes for `len` bytes: what an output limit is

@@ -11,13 +11,17 @@ mod canary;
 mod cancel;
 mod checked;
 mod compile;
+mod descriptors;
 mod engine;
 mod faults;
+mod fuel;
 mod inspect;
+mod leash;
 mod limiter;
 mod loaded;
 mod nested;
 mod permits;
+mod plain;
 mod pool;
 mod run;
 mod sandbox;
@@ -34,8 +38,10 @@ pub use checked::Checked;
 pub use compile::{
     CompilePhase, CompileProgress, Compiler, ComponentBytes, ProgressSink, compile_worker_main,
 };
+pub use descriptors::stdout_was_closed;
 pub use inspect::{inspect, missing_imports, outline, read_component, shape_document, shape_text};
 pub use loaded::LoadedComponent;
 pub use nested::Misfit;
+pub use plain::read_arguments;
 pub use sandbox::{Sandbox, SandboxConfig};
 pub use start::{Allocation, Reset, StartReport};

@@ -29,7 +29,7 @@ use crate::checked::Checked;
 use crate::faults::{Circumstances, Ended, explain, fault};
 use crate::loaded::Prepared;
 use crate::permits::{Permits, at, cancelled};
-use crate::state::CallState;
+use crate::state::{CallState, charge_arguments};
 use crate::ticker::Ticker;
 
 /// How long a call that was stopped waits for writes of the host already under way.
@@ -57,6 +57,7 @@ pub(crate) struct Ask<'a> {
 struct Ready<'a> {
     function: &'a Function,
     tape: &'a Tape,
+    arguments_bytes: u64,
     prepared: &'a Prepared,
     export: &'a ComponentExportIndex,
 }
@@ -120,6 +121,7 @@ fn ready<'a>(host: &Host<'_>, ask: &'a Ask<'_>, grants: &Grants) -> Result<Ready
     Ok(Ready {
         function,
         tape: ask.checked.tape(),
+        arguments_bytes: ask.checked.arguments_bytes(),
         prepared,
         export,
     })
@@ -205,8 +207,8 @@ async fn race(
     }
 }
 
-/// Lifting a result is one stretch of work that its output limit bounds; a value that was
-/// ready only after the deadline, or after somebody cancelled, is none.
+/// The walk over a result looks at clock and caller as it goes, its last stretch does not:
+/// a value that was ready only after the deadline, or after somebody cancelled, is none.
 fn in_time(end: Attempt, until: Option<Instant>, cancel: &Cancel) -> Attempt {
     let late = until.is_some_and(|until| until <= Instant::now());
     match end {
@@ -216,6 +218,7 @@ fn in_time(end: Attempt, until: Option<Instant>, cancel: &Cancel) -> Attempt {
 }
 
 async fn attempt(store: &mut Store<CallState>, ready: &Ready<'_>) -> wasmtime::Result<Lifted> {
+    charge_arguments(store, ready.arguments_bytes)?;
     let instance = ready
         .prepared
         .instance
@@ -224,7 +227,8 @@ async fn attempt(store: &mut Store<CallState>, ready: &Ready<'_>) -> wasmtime::R
     let function = instance
         .get_func(&mut *store, ready.export)
         .ok_or_else(|| wasmtime::Error::msg("the export is gone"))?;
-    abi::call(&function, store, ready.tape).await
+    let leash = store.data().leash.clone();
+    abi::call(&function, store, ready.tape, &leash).await
 }
 
 /// H23: a panic in a host import ends this call and nothing else; its store is dropped.
@@ -252,7 +256,11 @@ fn settle(
     let left = store.get_fuel().unwrap_or(0);
     let mut state = store.into_data();
     let pending = state.grants.meter().take_pending_fuel();
-    let fuel_used = state.fuel.used(left).saturating_add(pending);
+    let fuel = state.leash.fuel();
+    let fuel_used = fuel
+        .used(left)
+        .saturating_add(pending)
+        .saturating_add(state.leash.result_fuel());
     let call = Circumstances {
         budget: ask.budget,
         elapsed_ms,
@@ -261,7 +269,7 @@ fn settle(
         refused_growth: state.limiter.refused(),
     };
     let outcome = match attempt {
-        Attempt::Ended(Ok(lifted)) => match state.fuel.check(fuel_used) {
+        Attempt::Ended(Ok(lifted)) => match fuel.check(fuel_used) {
             Ok(()) => returned(lifted),
             // The last stretch of guest code is not checked by the engine; the limit is
             // exact all the same.

@@ -3,75 +3,31 @@
 //! Rule (H7, H17): fuel is one figure, guest and host together; what a guest copies out
 //! is bounded at each crossing. The state moves into the store and dies with it.
 
-use bindery_grants::{CallGrants, GrantView};
-use bindery_types::{Budget, Limit, LimitHit, LimitName};
+use bindery_grants::{CallGrants, GrantView, fuel_of};
+use bindery_types::{Budget, LimitName};
 use tokio::time::Instant;
 use wasmtime::{CallHook, Engine, Store, StoreContextMut, UpdateDeadline};
 
 use crate::cancel::Cancel;
+use crate::leash::Leash;
 use crate::limiter::Limiter;
 use crate::stopwatch::Stopwatch;
 
 /// A loop without calls tells its fuel at least this often (about a millisecond).
 const FUEL_SEEN_EVERY: u64 = 1_000_000;
 
-/// The fuel of one call: what it may use, and what the store was given for it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fuel {
-    max: Limit,
-    given: u64,
-}
-
-impl Fuel {
-    fn new(budget: &Budget) -> Self {
-        let max = budget.get(LimitName::Fuel);
-        // The engine stops a guest that has used all it was given; the limit is the last
-        // amount that may be used, so the store gets one more.
-        let given = max.or_max().saturating_add(1);
-        Self { max, given }
-    }
-
-    /// The fuel used when `left` is left in the store.
-    pub(crate) fn used(self, left: u64) -> u64 {
-        self.given.saturating_sub(left)
-    }
-
-    /// Whether `used` is within the limit.
-    ///
-    /// # Errors
-    ///
-    /// [`LimitHit`] when it is not.
-    pub(crate) fn check(self, used: u64) -> Result<(), LimitHit> {
-        match self.max.allows(used) {
-            true => Ok(()),
-            false => Err(self.exhausted(used)),
-        }
-    }
-
-    /// The limit as it is named when `used` was too much.
-    pub(crate) fn exhausted(self, used: u64) -> LimitHit {
-        LimitHit {
-            name: LimitName::Fuel,
-            limit: self.max,
-            used,
-        }
-    }
-}
-
 /// The data of a store.
 pub(crate) struct CallState {
     pub(crate) grants: CallGrants,
     pub(crate) limiter: Limiter,
     pub(crate) watch: Stopwatch,
-    pub(crate) fuel: Fuel,
+    pub(crate) leash: Leash,
     /// Everything that the call may use, for what it gives to others.
     pub(crate) limits: Budget,
     /// Bytes a guest may copy out in one host call.
     lift_max: usize,
     /// Bytes of JSON its result may have.
     output_max: usize,
-    deadline: Option<Instant>,
-    cancel: Cancel,
 }
 
 impl GrantView for CallState {
@@ -92,18 +48,16 @@ impl CallState {
             grants,
             limiter: Limiter::new(budget),
             watch: Stopwatch::start(),
-            fuel: Fuel::new(budget),
+            leash: Leash::new(budget, deadline, cancel),
             limits: budget.clone(),
             lift_max: budget.get(LimitName::Lift).or_max_usize(),
             output_max: budget.get(LimitName::Output).or_max_usize(),
-            deadline,
-            cancel,
         }
     }
 
     /// When it has to end.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.deadline
+        self.leash.deadline()
     }
 
     /// Bytes a guest may copy out in one host call.
@@ -121,7 +75,7 @@ impl CallState {
         engine: &Engine,
         budget: &Budget,
     ) -> wasmtime::Result<Store<Self>> {
-        let fuel = self.fuel.given;
+        let fuel = self.leash.fuel().given();
         let mut store = Store::new(engine, self);
         store.limiter(|state| &mut state.limiter);
         store.set_max_component_handles(budget.get(LimitName::Handles).or_max_usize());
@@ -139,14 +93,25 @@ impl CallState {
     /// H6: neither `Yield` nor a fixed number of ticks: the executor's timers must run
     /// between two ticks of a guest that never ends.
     fn next_epoch(&self) -> UpdateDeadline {
-        let over = self
-            .deadline
-            .is_some_and(|deadline| Instant::now() >= deadline);
-        if over || self.cancel.is_cancelled() {
-            return UpdateDeadline::Interrupt;
+        match self.leash.is_over() {
+            true => UpdateDeadline::Interrupt,
+            false => UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())),
         }
-        UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now()))
     }
+}
+
+/// Takes the fuel of the host's work on `bytes` of arguments out of the store, before
+/// anything of the guest's runs.
+///
+/// # Errors
+///
+/// A `LimitHit` when that is more than the call may use.
+pub(crate) fn charge_arguments(store: &mut Store<CallState>, bytes: u64) -> wasmtime::Result<()> {
+    let (left, due) = (store.get_fuel()?, fuel_of(bytes));
+    store.set_fuel(left.saturating_sub(due))?;
+    let fuel = store.data().leash.fuel();
+    fuel.check(fuel.used(left).saturating_add(due))?;
+    Ok(())
 }
 
 /// One crossing between guest and host.
@@ -154,8 +119,11 @@ fn cross(mut store: StoreContextMut<'_, CallState>, hook: CallHook) -> wasmtime:
     match hook {
         CallHook::CallingWasm => store.data_mut().watch.enter_guest(),
         CallHook::ReturningFromWasm => {
+            let left = store.get_fuel()?;
             let state = store.data_mut();
             state.watch.leave_guest();
+            let used = state.leash.fuel().used(left);
+            state.leash.set_fuel_used(used);
             let output_max = state.output_max;
             // What may follow is the lifting of the result.
             store.set_hostcall_fuel(output_max);
@@ -165,7 +133,7 @@ fn cross(mut store: StoreContextMut<'_, CallState>, hook: CallHook) -> wasmtime:
             let state = store.data_mut();
             let calls = state.grants.meter().host_calls();
             if state.watch.enter_host(calls) == 1 {
-                let used = state.fuel.used(left);
+                let used = state.leash.fuel().used(left);
                 state.grants.meter().set_fuel_used(used);
             }
             let lift_max = state.lift_max;
@@ -185,7 +153,7 @@ fn charge_host_work(mut store: StoreContextMut<'_, CallState>) -> wasmtime::Resu
     if state.watch.leave_host(calls) > 1 {
         return Ok(());
     }
-    let fuel = state.fuel;
+    let fuel = state.leash.fuel();
     let pending = state.grants.meter().take_pending_fuel();
     if pending == 0 {
         return Ok(());

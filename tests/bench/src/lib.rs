@@ -15,9 +15,22 @@
 )]
 #[path = "../../../host/sandbox/src/abi/mod.rs"]
 mod abi;
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "nobody cancels a call of the bench; public in the sandbox"
+)]
+#[path = "../../../host/sandbox/src/cancel.rs"]
+mod cancel;
 #[allow(dead_code, reason = "the bench runs only")]
 #[path = "../../../host/sandbox/src/engine.rs"]
 mod engine;
+#[allow(dead_code, reason = "the bench runs on a leash and asks nothing of it")]
+#[path = "../../../host/sandbox/src/fuel.rs"]
+mod fuel;
+#[allow(dead_code, reason = "the bench runs on a leash and asks nothing of it")]
+#[path = "../../../host/sandbox/src/leash.rs"]
+mod leash;
 #[allow(
     dead_code,
     reason = "the bench builds the pool and asks nothing else of it"

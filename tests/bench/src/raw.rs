@@ -8,6 +8,8 @@ use bindery_types::Budget;
 use wasmtime::component::{Component, ComponentExportIndex as Export, Func, InstancePre, Linker};
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, Store};
 
+use crate::cancel::Cancel;
+use crate::leash::Leash;
 use crate::rig::{QUESTION, explain};
 use crate::{abi, pool};
 
@@ -189,9 +191,10 @@ impl Warm {
     ///
     /// What the call ends in.
     pub async fn call(&mut self, tape: &Tape, count: u32) -> Result<()> {
+        let leash = Leash::new(&Budget::default(), None, Cancel::new());
         for _ in 0..count {
             self.store.set_hostcall_fuel(1 << 30);
-            let called = abi::call(&self.function, &mut self.store, tape).await;
+            let called = abi::call(&self.function, &mut self.store, tape, &leash).await;
             black_box(called.map_err(told)?);
         }
         Ok(())

@@ -4,12 +4,15 @@ use bindery::{Refusal, Shape};
 
 use crate::answer::{Answer, Format};
 use crate::args::InspectArgs;
-use crate::operands;
+use crate::{ending, operands};
 
 /// Reads, checks and describes one component.
-pub(crate) fn run(args: &InspectArgs) -> Answer {
+pub(crate) fn run(args: InspectArgs) -> Answer {
     let format = args.format.format;
-    match shape(args) {
+    let shape = ending::drive(async move |cancel| {
+        ending::unless_ended(&cancel, move || shape(&args)).await
+    });
+    match shape {
         Ok(shape) if format == Format::Json => Answer::json(&bindery::shape_document(&shape)),
         Ok(shape) => Answer::text(bindery::shape_text(&shape)),
         Err(refusal) => Answer::refusal(format, &refusal, None),

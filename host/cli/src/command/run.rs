@@ -1,89 +1,89 @@
 //! `bindery run`: one function of one component, under a budget and grants made from flags.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::Context;
 use bindery::{
-    Cancel, Check, CompilePhase, CompileProgress, Compiler, Host, HostBuilder, Refusal, Run,
+    Budget, Cancel, Check, CompilePhase, CompileProgress, Compiler, ErrorType, Grants, Host,
+    HostBuilder, LoadedComponent, ProgressSink, Refusal, Run,
 };
-use tokio::runtime::Runtime;
 
 use crate::answer::Answer;
 use crate::args::{RunArgs, StoreArgs};
-use crate::{cache_dir, operands, screen};
+use crate::{cache_dir, ending, operands, screen};
 
-/// How long a blocking operation of the host may outlive its run before the process goes.
-const SHUTDOWN_MAX: Duration = Duration::from_millis(500);
+/// How often a log that nobody watches is told of a long compile.
+const LOGGED_EVERY: Duration = Duration::from_secs(10);
+
+/// What a run needs, once everything was read.
+struct Prepared {
+    budget: Budget,
+    grants: Grants,
+    component: Vec<u8>,
+    function: String,
+    arguments: String,
+    host: Host,
+}
 
 /// Runs the function and says what came of it.
-pub(crate) fn run(args: &RunArgs) -> Answer {
+pub(crate) fn run(args: RunArgs) -> Answer {
     let format = args.format.format;
-    let runtime = match Runtime::new().context("the threads of the runtime") {
-        Ok(runtime) => runtime,
-        Err(error) => return Answer::refusal(format, &no_runtime(&error), None),
-    };
-    let answer = match runtime.block_on(call(args)) {
+    match ending::drive(async move |cancel| call(args, &cancel).await) {
         Ok(run) => Answer::run(format, &run),
         Err(refusal) => Answer::refusal(format, &refusal, None),
-    };
-    runtime.shutdown_timeout(SHUTDOWN_MAX);
-    answer
-}
-
-async fn call(args: &RunArgs) -> Result<Run, Refusal> {
-    let budget = operands::budget(args)?;
-    let grants = operands::grants(args)?;
-    let bytes = bindery::read_component(&args.component, &budget)?;
-    let arguments = operands::arguments(&args.arguments, &budget)?;
-    let host = host(&args.store, &budget)?;
-    let cancel = Cancel::new();
-    let interrupted = cancel.clone();
-    // Whoever ends the command asks the run to end; its effects are still in the receipt.
-    tokio::spawn(async move {
-        if asked_to_end().await.is_ok() {
-            interrupted.cancel();
-        }
-    });
-    let component = tokio::select! {
-        biased;
-        () = cancel.cancelled() => return Err(ended_before_the_run()),
-        loaded = host.load(bytes) => loaded?,
-    };
-    Ok(host
-        .run(
-            &component,
-            &args.function,
-            &arguments,
-            grants,
-            &budget,
-            &cancel,
-        )
-        .await)
-}
-
-/// Ctrl-C, and the two ways in which a system asks a command to end. A file that may not
-/// grow any more is an error of its write, not the end of the process.
-pub(crate) async fn asked_to_end() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    const FILE_TOO_LARGE: i32 = 25;
-    let _survived = signal(SignalKind::from_raw(FILE_TOO_LARGE))?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted,
-        _ = terminate.recv() => Ok(()),
-        _ = hang_up.recv() => Ok(()),
     }
 }
 
-fn ended_before_the_run() -> Refusal {
-    let message = "the command was ended while the component was being compiled";
-    Refusal::new(bindery::ErrorType::Cancelled, message)
+/// Whoever ends the command asks the run to end; its effects are still in the receipt.
+async fn call(args: RunArgs, cancel: &Cancel) -> Result<Run, Refusal> {
+    let prepared = ending::unless_ended(cancel, move || prepare(args)).await?;
+    let Prepared {
+        budget,
+        grants,
+        component,
+        function,
+        arguments,
+        host,
+    } = prepared;
+    let component = load(&host, component, cancel).await?;
+    Ok(host
+        .run(&component, &function, &arguments, grants, &budget, cancel)
+        .await)
 }
 
-fn host(store: &StoreArgs, budget: &bindery::Budget) -> Result<Host, Refusal> {
+/// Everything that reads: it may wait for standard input as long as that is open.
+fn prepare(args: RunArgs) -> Result<Prepared, Refusal> {
+    let budget = operands::budget(&args)?;
+    Ok(Prepared {
+        grants: operands::grants(&args)?,
+        component: bindery::read_component(&args.component, &budget)?,
+        arguments: operands::arguments(&args.arguments, &budget)?,
+        host: host(&args.store, &budget)?,
+        function: args.function,
+        budget,
+    })
+}
+
+/// Inspects and compiles on another thread, where neither can keep an end from being heard.
+async fn load(host: &Host, bytes: Vec<u8>, cancel: &Cancel) -> Result<LoadedComponent, Refusal> {
+    let host = host.clone();
+    let mut loading = tokio::spawn(async move { host.load(bytes).await });
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => {
+            // Its worker ends with it.
+            loading.abort();
+            Err(ending::ended_early())
+        }
+        loaded = &mut loading => loaded.unwrap_or_else(|error| {
+            let message = "the component could not be loaded";
+            Err(Refusal::new(ErrorType::Internal, message).for_operator(error.to_string()))
+        }),
+    }
+}
+
+fn host(store: &StoreArgs, budget: &Budget) -> Result<Host, Refusal> {
     prepared(Host::builder().budget(budget.clone()), store).build()
 }
 
@@ -101,12 +101,7 @@ pub(crate) fn prepared(builder: HostBuilder, store: &StoreArgs) -> HostBuilder {
     if let Ok(program) = std::env::current_exe() {
         builder = builder.compiler(Compiler::Child { program });
     }
-    if screen::stderr_is_terminal() {
-        builder = builder.on_progress(Arc::new(|progress| {
-            screen::write_stderr(&progress_line(progress))
-        }));
-    }
-    builder
+    builder.on_progress(progress())
 }
 
 fn artefact_dir(store: &StoreArgs) -> Option<PathBuf> {
@@ -114,6 +109,26 @@ fn artefact_dir(store: &StoreArgs) -> Option<PathBuf> {
         true => None,
         false => store.cache.clone().or_else(cache_dir::default_dir),
     }
+}
+
+/// Says how a long compile goes on: every report to a person, to a log the first and then
+/// one in ten seconds.
+fn progress() -> ProgressSink {
+    let watched = screen::stderr_is_terminal();
+    // When the log was last told; held for a look and a store only.
+    let told: Mutex<Option<Duration>> = Mutex::new(None);
+    Arc::new(move |progress: CompileProgress| {
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        if watched || is_due(*told, progress.elapsed) {
+            *told = Some(progress.elapsed);
+            drop(told);
+            screen::write_stderr(&progress_line(progress));
+        }
+    })
+}
+
+fn is_due(told: Option<Duration>, now: Duration) -> bool {
+    told.is_none_or(|told| now.saturating_sub(told) >= LOGGED_EVERY)
 }
 
 fn progress_line(progress: CompileProgress) -> String {
@@ -129,10 +144,15 @@ fn progress_line(progress: CompileProgress) -> String {
     )
 }
 
-fn no_runtime(error: &anyhow::Error) -> Refusal {
-    Refusal::new(
-        bindery::ErrorType::Internal,
-        "the host could not start its threads",
-    )
-    .for_operator(format!("{error:#}"))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_told_of_a_long_compile_at_once_and_then_every_ten_seconds() {
+        let seconds = Duration::from_secs;
+        assert!(is_due(None, Duration::from_millis(300)));
+        assert!(!is_due(Some(seconds(1)), seconds(10)));
+        assert!(is_due(Some(seconds(1)), seconds(11)));
+    }
 }

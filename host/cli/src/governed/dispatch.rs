@@ -4,22 +4,25 @@ use std::sync::Arc;
 
 use bindery::{Cancel, ErrorType, Host, HostBuilder, Refusal};
 use bindery_service::{Caller, Desk, Envelope, Place, Reach, Recording, Reply, Request, ask};
-use tokio::runtime::Runtime;
 
 use super::args::{AskArgs, PlaceArgs};
 use super::{render, request};
 use crate::answer::{Answer, Format};
 use crate::args::Command;
-use crate::command::run::{asked_to_end, prepared};
-use crate::operands;
+use crate::command::run::prepared;
+use crate::{ending, operands};
 
-/// Answers a command of the governed way; nothing when it is none that asks a host.
-pub(crate) fn run(command: &Command) -> Option<Answer> {
-    match request::request(command) {
-        Ok(None) => None,
-        Ok(Some((request, asked))) => Some(answered(request, &asked)),
-        Err(refusal) => Some(Answer::refusal(format_of(command), &refusal, None)),
-    }
+/// Answers a command of the governed way.
+pub(crate) fn run(command: Command) -> Answer {
+    let format = format_of(&command);
+    let answered = ending::drive(async move |cancel| {
+        // Reading may wait for standard input as long as that is open.
+        let made = ending::unless_ended(&cancel, move || request::request(&command)).await?;
+        let (request, asked) = made
+            .ok_or_else(|| Refusal::new(ErrorType::Usage, "this command asks nothing of a host"))?;
+        Ok(sent(request, &asked, &cancel).await)
+    });
+    answered.unwrap_or_else(|refusal| Answer::refusal(format, &refusal, None))
 }
 
 /// How a command is to be printed whose words made no request.
@@ -42,53 +45,37 @@ fn format_of(command: &Command) -> Format {
 
 /// Sends `request`, or answers it here.
 pub(crate) fn answered(request: Request, asked: &AskArgs) -> Answer {
+    let (format, asked) = (asked.place.format, asked.clone());
+    let answered = ending::drive(async move |cancel| Ok(sent(request, &asked, &cancel).await));
+    answered.unwrap_or_else(|refusal| Answer::refusal(format, &refusal, None))
+}
+
+async fn sent(request: Request, asked: &AskArgs, cancel: &Cancel) -> Answer {
     let format = asked.place.format;
-    let runtime = match Runtime::new() {
-        Ok(runtime) => runtime,
-        Err(error) => return Answer::refusal(format, &no_runtime(&error), None),
+    let place = place(&asked.place);
+    let envelope = Envelope {
+        acting_as: asked.acting_as.clone(),
+        session: asked.session.clone(),
+        json: format == Format::Json,
+        request,
     };
-    let answer = runtime.block_on(async {
-        let place = place(&asked.place);
-        let envelope = Envelope {
-            acting_as: asked.acting_as.clone(),
-            session: asked.session.clone(),
-            json: format == Format::Json,
-            request,
-        };
-        tokio::select! {
-            answer = exchange(&place, &envelope) => match answer {
-                Ok(Some(rendered)) => Answer::rendered(rendered),
-                Ok(None) => here(place, &envelope, asked).await,
-                Err(refusal) => Answer::refusal(format, &refusal, None),
-            },
-            // The host ends the call when this end of the connection is gone.
-            _ = asked_to_end(), if is_hosted(&envelope.request) => {
-                let text = "the command was ended; the host ends what it had begun";
-                Answer::refusal(format, &Refusal::new(ErrorType::Cancelled, text), None)
-            }
-        }
-    });
-    runtime.shutdown_background();
-    answer
-}
-
-/// Whether a signal may simply end the command: what it began here has an end of its own.
-fn is_hosted(request: &Request) -> bool {
-    !matches!(request, Request::Call { target, .. } if !target.starts_with("bindh_"))
-}
-
-async fn exchange(
-    place: &Place,
-    envelope: &Envelope,
-) -> Result<Option<bindery_service::Rendered>, Refusal> {
-    ask(place, envelope).await
+    let hosted = tokio::select! {
+        hosted = ask(&place, &envelope) => hosted,
+        // The host ends what it began for a connection when that is gone.
+        () = cancel.cancelled() => Err(ending::ended_early()),
+    };
+    match hosted {
+        Ok(Some(rendered)) => Answer::rendered(rendered),
+        Ok(None) => here(place, &envelope, asked, cancel).await,
+        Err(refusal) => Answer::refusal(format, &refusal, None),
+    }
 }
 
 /// No host runs: this process answers what it may.
-async fn here(place: Place, envelope: &Envelope, asked: &AskArgs) -> Answer {
+async fn here(place: Place, envelope: &Envelope, asked: &AskArgs, cancel: &Cancel) -> Answer {
     let format = asked.place.format;
     let reply = match recording(&envelope.request) {
-        Ok(recording) => served_here(place, recording, envelope, asked).await,
+        Ok(recording) => served_here(place, recording, (envelope, asked), cancel).await,
         Err(refusal) => Err(refusal),
     };
     match reply {
@@ -114,20 +101,16 @@ fn recording(request: &Request) -> Result<Recording, Refusal> {
 async fn served_here(
     place: Place,
     recording: Recording,
-    envelope: &Envelope,
-    asked: &AskArgs,
+    (envelope, asked): (&Envelope, &AskArgs),
+    cancel: &Cancel,
 ) -> Result<Reply, Refusal> {
-    let desk = Desk::open(place, builder(asked), recording, operands::authority()).await?;
-    let cancel = Cancel::new();
-    let user = user()?;
-    let mut reply = std::pin::pin!(desk.answer(&user, envelope, &cancel));
-    Ok(tokio::select! {
-        reply = &mut reply => reply,
-        _ = asked_to_end() => {
-            cancel.cancel();
-            reply.await
-        }
-    })
+    let opening = Desk::open(place, builder(asked), recording, operands::authority());
+    let desk = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err(ending::ended_early()),
+        desk = opening => desk?,
+    };
+    Ok(desk.answer(&user()?, envelope, cancel).await)
 }
 
 /// The user of this process (C-65).

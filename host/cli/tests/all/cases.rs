@@ -274,11 +274,18 @@ fn a_read_only_write_tells_the_operator_which_grant_it_takes() {
         refused.stderr
     );
     assert!(refused.stderr.contains(":rw"), "U1: {}", refused.stderr);
+    let denials = &refused.json()["denials"];
+    assert_eq!(denials.as_array().unwrap().len(), 1, "U1: {denials}");
+    assert!(
+        denials[0].as_str().unwrap().contains(":rw"),
+        "U1: {denials}"
+    );
     let allowed = run(&[&driver, "drive", &write, "--dir", &grant(":rw")]);
     assert_eq!(
         allowed.json()["value"],
         json!([{"ok": {"slot": 1}}]),
         "U1: and it does"
     );
+    assert!(allowed.json().get("denials").is_none(), "U1");
     assert!(allowed.stderr.is_empty(), "{}", allowed.stderr);
 }

@@ -54,3 +54,31 @@ fn the_table_of_limits_in_json_has_the_same_rows() {
         assert!(text.lines().any(|line| line.starts_with(name)), "{name}");
     }
 }
+
+#[test]
+fn help_and_version_in_json_are_one_object() {
+    for command in [
+        None,
+        Some("inspect"),
+        Some("run"),
+        Some("cache"),
+        Some("limits"),
+    ] {
+        let words: Vec<&str> = command.into_iter().chain(["--help"]).collect();
+        let json: Vec<&str> = words.iter().copied().chain(["-o", "json"]).collect();
+        let printed = bindery(&json);
+        assert_eq!(
+            (printed.code, printed.stderr.as_str()),
+            (0, ""),
+            "{words:?}"
+        );
+        assert_eq!(printed.json()["help"], bindery(&words).stdout, "{words:?}");
+    }
+    let version = bindery(&["--version", "-o", "json"]);
+    assert_eq!(version.code, 0);
+    let plain = bindery(&["--version"]).stdout;
+    assert_eq!(
+        version.json()["version"],
+        plain.trim().trim_start_matches("bindery ")
+    );
+}

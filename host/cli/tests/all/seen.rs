@@ -106,12 +106,20 @@ fn the_requests_in_the_receipt_are_those_in_the_servers_log() {
         refused.stderr
     );
     assert!(refused.stderr.contains(&flag), "U1: {}", refused.stderr);
+    let mut object = refused.json();
+    let denials = object.as_object_mut().unwrap().remove("denials").unwrap();
+    let denied = denials[0].as_str().unwrap();
     assert!(
-        !refused.stdout.contains("--endpoint"),
-        "U1: {}",
-        refused.stdout
+        refused.stderr.contains(&format!("denied: {denied}\n")),
+        "U1"
     );
-    assert!(got.stderr.is_empty(), "{}", got.stderr);
+    assert!(denied.contains(&flag), "U1: {denied}");
+    assert!(
+        !object.to_string().contains("--endpoint"),
+        "U1: nothing the component had: {object}"
+    );
+    assert!(got.json().get("denials").is_none(), "{}", got.stdout);
+    assert!(!got.stderr.contains("denied: "), "{}", got.stderr);
 }
 
 /// a denial is answered once, is no success, and what may follow is

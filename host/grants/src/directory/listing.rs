@@ -1,7 +1,8 @@
 //! The names in a directory, a batch at a time.
 //!
 //! Rule (H25, X11): a listing is never collected on the host; it is read as the guest asks
-//! and ends with the error `quota` when it is longer than the limit `listing`.
+//! and ends with the error `quota` when it is longer than the limit `listing`. A name that
+//! is not UTF-8 cannot be given to a guest: it is left out, counted, and told to the operator.
 
 use std::collections::VecDeque;
 
@@ -28,6 +29,10 @@ pub(super) struct Listing {
     names: Names,
     batch: VecDeque<Result<DirectoryEntry, ErrorCode>>,
     given: u64,
+    /// Names left out so far.
+    left_out: u64,
+    /// The directory, as the guest names it.
+    path: String,
     /// The effect its bytes belong to.
     pub(super) effect: Option<usize>,
     _lease: Lease,
@@ -48,46 +53,69 @@ pub(super) enum Next {
 }
 
 impl Listing {
-    pub(super) fn new(names: Names, effect: Option<usize>, lease: Lease) -> Self {
+    pub(super) fn new(names: Names, path: String, effect: Option<usize>, lease: Lease) -> Self {
         Self {
             names,
             batch: VecDeque::new(),
             given: 0,
+            left_out: 0,
+            path,
             effect,
             _lease: lease,
         }
     }
 
     pub(super) fn next(&mut self, limit: Limit) -> Next {
-        let Some(entry) = self.batch.pop_front() else {
-            return match self.names.0.take() {
-                Some(names) => Next::Read(Names(Some(names))),
-                None => Next::End,
-            };
-        };
-        self.given += 1;
-        if !limit.allows(self.given) {
+        let entry = self.batch.pop_front();
+        self.given = self.given.saturating_add(u64::from(entry.is_some()));
+        // What is left out was read all the same.
+        let used = self.given.saturating_add(self.left_out);
+        if !limit.allows(used) {
             self.batch.clear();
             self.names = Names(None);
             return Next::TooMany(LimitHit {
                 name: LimitName::Listing,
                 limit,
-                used: self.given,
+                used,
             });
         }
-        match entry {
-            Ok(entry) => Next::Entry(entry),
-            Err(code) => Next::Fault(code),
+        match (entry, self.names.0.take()) {
+            (None, Some(names)) => Next::Read(Names(Some(names))),
+            (None, None) => Next::End,
+            (Some(entry), names) => {
+                self.names = Names(names);
+                entry.map_or_else(Next::Fault, Next::Entry)
+            }
         }
     }
 
     pub(super) fn put_back(&mut self, names: Names, batch: Batch) {
         self.names = names;
-        self.batch = batch;
+        self.batch = batch.entries;
+        self.left_out = self.left_out.saturating_add(batch.left_out);
     }
 }
 
-pub(super) type Batch = VecDeque<Result<DirectoryEntry, ErrorCode>>;
+/// Some entries of a directory, and how many beside them have no name for a guest.
+#[derive(Default)]
+pub(super) struct Batch {
+    entries: VecDeque<Result<DirectoryEntry, ErrorCode>>,
+    left_out: u64,
+}
+
+impl Batch {
+    fn is_full(&self) -> bool {
+        let left_out = usize::try_from(self.left_out).unwrap_or(usize::MAX);
+        self.entries.len().saturating_add(left_out) >= BATCH
+    }
+
+    fn add(&mut self, entry: Result<Option<DirectoryEntry>, ErrorCode>) {
+        match entry.transpose() {
+            Some(entry) => self.entries.push_back(entry),
+            None => self.left_out = self.left_out.saturating_add(1),
+        }
+    }
+}
 
 impl Names {
     /// The names in what `dir` has open.
@@ -95,20 +123,20 @@ impl Names {
         Ok(Self(Some(Dir::read_from(dir)?)))
     }
 
-    /// Reads a batch; nothing is left when it is empty.
+    /// Reads a batch; nothing is left when the names are gone.
     pub(super) fn read(mut self) -> (Self, Batch) {
-        let mut batch = Batch::new();
-        while batch.len() < BATCH {
+        let mut batch = Batch::default();
+        while !batch.is_full() {
             let Some(dir) = self.0.as_mut() else { break };
             match dir.next() {
                 Some(Ok(entry)) => {
                     let name = entry.file_name();
                     if ![c".", c".."].contains(&name) {
-                        batch.push_back(named(dir, name, entry.file_type()));
+                        batch.add(named(dir, name, entry.file_type()));
                     }
                 }
                 Some(Err(error)) => {
-                    batch.push_back(Err(std::io::Error::from(error).into()));
+                    batch.add(Err(std::io::Error::from(error).into()));
                     self.0 = None;
                 }
                 None => self.0 = None,
@@ -118,8 +146,15 @@ impl Names {
     }
 }
 
-fn named(dir: &Dir, name: &std::ffi::CStr, kind: FileType) -> Result<DirectoryEntry, ErrorCode> {
-    let text = name.to_str().map_err(|_| ErrorCode::IllegalByteSequence)?;
+/// The entry, if its name is text.
+fn named(
+    dir: &Dir,
+    name: &std::ffi::CStr,
+    kind: FileType,
+) -> Result<Option<DirectoryEntry>, ErrorCode> {
+    let Ok(text) = name.to_str() else {
+        return Ok(None);
+    };
     // Some file systems leave the kind out of the listing.
     let kind = match kind {
         FileType::Unknown => {
@@ -131,7 +166,7 @@ fn named(dir: &Dir, name: &std::ffi::CStr, kind: FileType) -> Result<DirectoryEn
         }
         known => known,
     };
-    Ok(DirectoryEntry {
+    Ok(Some(DirectoryEntry {
         type_: match kind {
             FileType::RegularFile => DescriptorType::RegularFile,
             FileType::Directory => DescriptorType::Directory,
@@ -143,7 +178,7 @@ fn named(dir: &Dir, name: &std::ffi::CStr, kind: FileType) -> Result<DirectoryEn
             FileType::Unknown => DescriptorType::Unknown,
         },
         name: text.to_owned(),
-    })
+    }))
 }
 
 impl CallGrants {
@@ -157,7 +192,8 @@ impl CallGrants {
         let names = self.in_flight.run(Act::Read, move || Names::of(&dir.dir));
         let names = names.await.map_err(FsError::trap)??;
         let effect = self.read_effect(fd)?;
-        let listing = self.table.push(Listing::new(names, effect, lease));
+        let path = self.opened(fd)?.path.clone();
+        let listing = self.table.push(Listing::new(names, path, effect, lease));
         let listing = listing.map_err(|error| FsError::trap(self.handles(error.into())))?;
         Ok(Resource::new_own(listing.rep()))
     }
@@ -190,7 +226,9 @@ impl HostDirectoryEntryStream for CallGrants {
                 Next::Read(names) => {
                     let read = self.in_flight.run(Act::Read, move || names.read());
                     let (names, batch) = read.await.map_err(FsError::trap)?;
-                    self.table.get_mut(&place())?.put_back(names, batch);
+                    let listing = self.table.get_mut(&place())?;
+                    self.directories.leave_out(&listing.path, batch.left_out);
+                    listing.put_back(names, batch);
                 }
             }
         }

@@ -21,6 +21,7 @@ mod tests;
 
 pub use grant::{Access, DirectoryGrant};
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bindery_types::{Budget, EffectKind, Limit, LimitHit, LimitName};
@@ -48,6 +49,8 @@ pub(crate) struct Directories {
     listing_met: Option<LimitHit>,
     denials: Vec<Denial>,
     denials_dropped: u64,
+    /// Names that were left out of listings, by directory.
+    left_out: BTreeMap<String, u64>,
 }
 
 impl Directories {
@@ -75,6 +78,7 @@ impl Directories {
             listing_met: None,
             denials: Vec::new(),
             denials_dropped: 0,
+            left_out: BTreeMap::new(),
         })
     }
 
@@ -89,7 +93,29 @@ impl Directories {
     }
 
     pub(crate) fn take_denials(&mut self) -> (Vec<Denial>, u64) {
+        for (path, count) in std::mem::take(&mut self.left_out) {
+            self.deny(Denial {
+                asked: format!("list {path}"),
+                rule: format!(
+                    "{count} names in it are not utf-8, which no component can be given; they were left out"
+                ),
+                allow: None,
+            });
+        }
         (std::mem::take(&mut self.denials), self.denials_dropped)
+    }
+
+    /// Counts names in the directory `path` that a listing left out.
+    fn leave_out(&mut self, path: &str, names: u64) {
+        let kept = self.left_out.len() < DENIALS_KEPT_MAX || self.left_out.contains_key(path);
+        match (names, kept) {
+            (0, _) => {}
+            (_, false) => self.denials_dropped = self.denials_dropped.saturating_add(1),
+            (_, true) => {
+                let count = self.left_out.entry(path.to_owned()).or_default();
+                *count = count.saturating_add(names);
+            }
+        }
     }
 
     fn deny(&mut self, denial: Denial) {

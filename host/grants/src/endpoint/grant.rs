@@ -313,7 +313,10 @@ mod tests {
                 "GET,POST,GET HTTPS://API.Test:443/v1/",
                 "GET,POST https://api.test/v1/",
             ),
-            ("http://127.1:8080/x", "GET,HEAD http://127.0.0.1:8080/x"),
+            (
+                "http://127.0.0.1:8080/x",
+                "GET,HEAD http://127.0.0.1:8080/x",
+            ),
             ("http://[::1]:80", "GET,HEAD http://[::1]/"),
             ("https://*.example.com/", "GET,HEAD https://*.example.com/"),
             (
@@ -348,7 +351,10 @@ mod tests {
             ("https://a.test\\@evil.test/", "begin"),
             ("https://a.test:0", "port"),
             ("https://a.test:x", "port"),
-            ("https://a.test.", "dot"),
+            ("https://a.test.", "write `a.test`"),
+            ("http://127.1/", "write `127.0.0.1`"),
+            ("http://0x7f000001:8080/", "write `127.0.0.1`"),
+            ("http://[0::1]/", "write `[::1]`"),
             ("https://*", "too much"),
             ("https://*.com", "too much"),
             ("https://*.localhost", "too much"),

@@ -1,8 +1,9 @@
 //! Host names and addresses of endpoint grants and requests: parsed, never compared as text.
 //!
-//! Rule (case C2, X33): a host is a list of labels or one address. A grant's host is
-//! normalised by the URL standard (`127.1` is 127.0.0.1, names become ASCII); a request's
-//! host must already be plain, so that the bytes sent are the bytes that were checked.
+//! Rule (case C2, X33): a host is a list of labels or one address, and an address has one
+//! spelling. A grant's name becomes ASCII by the URL standard, which also tells what an odd
+//! address means: the grant is refused with the plain one. A request's host must already be
+//! plain, so that the bytes sent are the bytes that were checked.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -49,6 +50,16 @@ pub enum HostFault {
     /// An address spelled in an unusual way.
     #[error("the address is not in its plain form (four decimal numbers, or IPv6 in brackets)")]
     OddAddress,
+    /// In a grant: an address or a name in one of many spellings; requests have only one.
+    #[error(
+        "`{given}` is not the plain spelling of this host, without a dot at its end and with an address in its usual numbers; write `{plain}`"
+    )]
+    Spelling {
+        /// the host given
+        given: String,
+        /// the same in the one spelling
+        plain: String,
+    },
     /// `*` anywhere but as the first label.
     #[error("`*` can only be the whole first label of a name")]
     Wildcard,
@@ -98,7 +109,7 @@ impl HostRule {
             if text.contains('*') {
                 return Err(HostFault::Wildcard);
             }
-            return normal_host(text).map(HostRule::One);
+            return spelled_plainly(text).map(HostRule::One);
         };
         if parent.contains('*') {
             return Err(HostFault::Wildcard);
@@ -135,6 +146,24 @@ fn has_one_owner(parent: &str) -> bool {
         suffix.is_none_or(|suffix| suffix.as_bytes().len() == name.len())
     };
     parent.contains('.') && !is_shared(parent) && !is_shared(&format!("x.{parent}"))
+}
+
+/// The host of a grant, unless it is one that requests have to spell in another way.
+fn spelled_plainly(given: &str) -> Result<Host, HostFault> {
+    let (text, dotted) = match given.strip_suffix('.') {
+        Some(text) => (text, true),
+        None => (given, false),
+    };
+    let host = normal_host(text)?;
+    let plain = host.to_string();
+    match (&host, dotted) {
+        (Host::Name(_) | Host::Localhost, false) => Ok(host),
+        (Host::Address(_), false) if plain == given => Ok(host),
+        _ => Err(HostFault::Spelling {
+            given: given.to_owned(),
+            plain,
+        }),
+    }
 }
 
 /// A host as the URL standard reads it: IDNA, numbers of every form.
@@ -247,25 +276,33 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_normalises_every_spelling_of_an_address() {
-        for text in [
-            "127.0.0.1",
-            "2130706433",
-            "0x7f.1",
-            "127.1",
-            "0177.0.0.1",
-            "127。0。0。1",
-        ] {
-            assert_eq!(
-                HostRule::parse(text),
-                Ok(HostRule::One(address("127.0.0.1"))),
-                "X33 {text}"
-            );
+    fn x33_a_grant_of_an_oddly_spelled_host_is_refused_with_the_plain_spelling() {
+        let odd = [
+            ("2130706433", "127.0.0.1"),
+            ("0x7f.1", "127.0.0.1"),
+            ("0x7F000001", "127.0.0.1"),
+            ("127.1", "127.0.0.1"),
+            ("0177.0.0.1", "127.0.0.1"),
+            ("127.0.0.1.", "127.0.0.1"),
+            ("127。0。0。1", "127.0.0.1"),
+            ("[0:0::1]", "[::1]"),
+            ("[2001:DB8::1]", "[2001:db8::1]"),
+            ("localhost.", "localhost"),
+            ("a.test.", "a.test"),
+        ];
+        for (given, plain) in odd {
+            let fault = HostFault::Spelling {
+                given: given.to_owned(),
+                plain: plain.to_owned(),
+            };
+            assert!(fault.to_string().contains(&format!("write `{plain}`")));
+            assert_eq!(HostRule::parse(given), Err(fault), "X33");
+            assert!(HostRule::parse(plain).is_ok(), "X33 {plain}");
         }
-        assert_eq!(
-            HostRule::parse("[0:0::1]"),
-            Ok(HostRule::One(address("::1")))
-        );
+        for text in ["127.0.0.1", "[::1]", "[2001:db8::1]"] {
+            let inner = text.trim_matches(['[', ']']);
+            assert_eq!(HostRule::parse(text), Ok(HostRule::One(address(inner))));
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::error::unfit;
 use super::guest;
 use super::layout::{self, Extent, Fields, deeper};
 use super::output::Output;
+use crate::leash::Leash;
 
 /// Lifts the result of a function whose result types are the tuple `ty` and whose core
 /// function returned `slot`.
@@ -27,6 +28,7 @@ pub(super) fn lift_result(
     let InterfaceType::Tuple(results) = ty else {
         return Err(unfit("results are not a tuple"));
     };
+    let leash = Leash::of_this_call().ok_or_else(|| unfit("a result without a call"))?;
     let types = cx.types;
     let result = match &*types[results].types {
         [] => None,
@@ -36,14 +38,14 @@ pub(super) fn lift_result(
     let mut walk = Walk {
         types,
         cx,
-        out: Output::default(),
+        out: Output::new(leash),
     };
     let is_error = match result {
         None => walk.null().map(|()| false)?,
         Some(ty) if types[results].abi.flat_count(1).is_some() => walk.whole_slot(ty, slot)?,
         Some(ty) => walk.whole_memory(ty, guest::low_word(slot))?,
     };
-    let json = String::from_utf8(walk.out.finish());
+    let json = String::from_utf8(walk.out.finish()?);
     let json = json.map_err(|_| unfit("the json text is not utf-8"))?;
     Ok(Lifted { json, is_error })
 }

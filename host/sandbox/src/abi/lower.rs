@@ -18,10 +18,13 @@ use wasmtime::component::Lower;
 use super::error::{allocation, unfit};
 use super::flat::{Place, SLOTS, Slots};
 use super::layout::{self, Fields, deeper};
+use crate::leash::Leash;
 
 /// Items are written into an image of about this size, which is then copied to the guest
 /// at once: asking the context for the memory costs more than a small copy.
 const CHUNK_BYTES: usize = 4096;
+/// Values between two looks at the leash of the call; far less than a millisecond.
+const LOOK_VALUES: u32 = 4096;
 
 /// Lowers the tape's arguments for a function whose parameter types are the tuple `ty`.
 pub(super) fn lower_parameters<T>(
@@ -35,10 +38,17 @@ pub(super) fn lower_parameters<T>(
     let Some(Node::Record { fields, .. }) = tape.node(0) else {
         return Err(unfit("the tape holds no arguments"));
     };
+    let leash = Leash::of_this_call().ok_or_else(|| unfit("arguments without a call"))?;
     let types = cx.types;
     let abi = &types[parameters].abi;
     let mut slots = Slots::default();
-    let mut walk = Walk { tape, types, cx };
+    let mut walk = Walk {
+        tape,
+        types,
+        cx,
+        leash,
+        values: 0,
+    };
     if abi.flat_count(SLOTS).is_some() {
         walk.parameters(parameters, fields, &mut Place::Slots(&mut slots))?;
     } else {
@@ -57,6 +67,9 @@ struct Walk<'w, 'c, T: 'static> {
     tape: &'w Tape,
     types: &'c ComponentTypes,
     cx: &'w mut LowerContext<'c, T>,
+    leash: Leash,
+    /// Values lowered so far.
+    values: u32,
 }
 
 impl<'w, T> Walk<'w, '_, T> {
@@ -79,6 +92,7 @@ impl<'w, T> Walk<'w, '_, T> {
         depth: u32,
     ) -> wasmtime::Result<u32> {
         let depth = deeper(depth)?;
+        self.step()?;
         let types = self.types;
         let next = after(at)?;
         let node = self.tape.node(at);
@@ -107,6 +121,15 @@ impl<'w, T> Walk<'w, '_, T> {
                 place.scalar(scalar(types, ty, node)?)?;
                 Ok(next)
             }
+        }
+    }
+
+    /// H21: one more value; the leash is asked now and then.
+    fn step(&mut self) -> wasmtime::Result<()> {
+        self.values = self.values.wrapping_add(1);
+        match self.values.is_multiple_of(LOOK_VALUES) {
+            true => self.leash.look(),
+            false => Ok(()),
         }
     }
 

@@ -31,6 +31,7 @@ use wasmtime::component::Func;
 use self::arguments::Arguments;
 pub(crate) use self::error::{GuestLie, OutputOverflow, Unfit};
 use self::result::Json;
+use crate::leash::Leash;
 
 /// What a function returned, as JSON text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,18 +47,21 @@ pub(crate) struct Lifted {
 /// The tape should have been read against the types that inspect built from the same
 /// component; if it was not, the answer is [`Unfit`], never a wrong value in a wrong
 /// place. Every byte of JSON is charged to the store's hostcall fuel as it stands when
-/// the core function returns, so the caller sets that to the output limit there.
+/// the core function returns, so the caller sets that to the output limit there. Both
+/// walks ask `leash` whether they may go on.
 ///
 /// # Errors
 ///
-/// [`OutputOverflow`], [`GuestLie`] or [`Unfit`], which downcast; otherwise what the
-/// engine or a host function reports: a trap, an exit, a limit.
+/// [`OutputOverflow`], [`GuestLie`], [`Unfit`] or what the leash says, which downcast;
+/// otherwise what the engine or a host function reports: a trap, an exit, a limit.
 pub(crate) async fn call<T: Send + 'static>(
     func: &Func,
     mut store: impl AsContextMut<Data = T>,
     tape: &Tape,
+    leash: &Leash,
 ) -> wasmtime::Result<Lifted> {
     let typed = func.typed::<Arguments<'_>, Json>(&store)?;
-    let Json(lifted) = typed.call_async(&mut store, Arguments { tape }).await?;
+    let call = typed.call_async(&mut store, Arguments { tape });
+    let Json(lifted) = leash.during(call).await?;
     Ok(lifted)
 }

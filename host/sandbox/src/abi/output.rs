@@ -4,21 +4,41 @@
 //! allowed. Strings, bytes and lists are charged by their exact or least length before
 //! anything is written or decoded for them; a scalar right after its at most forty bytes.
 //! So what is charged in the end is exactly the length of the text, and what is ever held
-//! is the limit and one scalar.
+//! is the limit and one scalar. Every [`LOOK_BYTES`] of text the leash of the call is
+//! asked (H7, H21); no text or bytes longer than [`PIECE_BYTES`] are written in one go.
 
 use bindery_json::text;
 use wasmtime::component::__internal::LiftContext;
 
 use super::error::OutputOverflow;
+use crate::leash::Leash;
+
+/// Bytes of text between two looks at the leash: about a millisecond of the smallest items.
+const LOOK_BYTES: usize = 64 << 10;
+/// Bytes of a text or of a list of bytes that are written in one go; a multiple of three,
+/// so that pieces of base64 join without padding.
+pub(super) const PIECE_BYTES: usize = 48 << 10;
 
 /// The text so far, and how much of it (and of what is to come) is paid.
-#[derive(Default)]
 pub(super) struct Output {
     json: Vec<u8>,
     paid: usize,
+    leash: Leash,
+    /// The length at which the leash is asked next.
+    look_at: usize,
 }
 
 impl Output {
+    /// No text yet, of the call that `leash` may end.
+    pub(super) fn new(leash: Leash) -> Self {
+        Self {
+            json: Vec::new(),
+            paid: 0,
+            leash,
+            look_at: LOOK_BYTES,
+        }
+    }
+
     /// Pays for everything written and `more` bytes to come.
     pub(super) fn room(&mut self, cx: &mut LiftContext<'_>, more: usize) -> wasmtime::Result<()> {
         let asked = self.json.len().saturating_add(more);
@@ -28,7 +48,18 @@ impl Output {
             cx.consume_fuel(due).map_err(|_| OutputOverflow { asked })?;
             self.paid = asked;
         }
-        Ok(())
+        match self.json.len() < self.look_at {
+            true => Ok(()),
+            false => self.look(),
+        }
+    }
+
+    #[cold]
+    fn look(&mut self) -> wasmtime::Result<()> {
+        self.look_at = self.json.len().saturating_add(LOOK_BYTES);
+        // What is paid for is what will be done; there is no use in starting it when the
+        // fuel does not reach to its end.
+        self.leash.charge_result(self.paid)
     }
 
     /// A scalar: `write` adds a few bytes.
@@ -57,16 +88,41 @@ impl Output {
         self.room(cx, 0)
     }
 
+    /// Opens a string that comes in pieces, of at least `least` bytes.
+    pub(super) fn open(&mut self, cx: &mut LiftContext<'_>, least: usize) -> wasmtime::Result<()> {
+        self.room(cx, least.saturating_add(2))?;
+        self.json.push(b'"');
+        Ok(())
+    }
+
+    /// A piece of the string that is open.
+    pub(super) fn piece(&mut self, cx: &mut LiftContext<'_>, piece: &str) -> wasmtime::Result<()> {
+        let bytes = piece.len().saturating_add(escapes(piece.as_bytes()));
+        self.room(cx, bytes)?;
+        text::push_escaped(&mut self.json, piece);
+        Ok(())
+    }
+
+    /// Closes the string that is open.
+    pub(super) fn close(&mut self, cx: &mut LiftContext<'_>) -> wasmtime::Result<()> {
+        self.raw(cx, b"\"")
+    }
+
     /// Bytes as base64 with its quotes.
     pub(super) fn bytes(&mut self, cx: &mut LiftContext<'_>, bytes: &[u8]) -> wasmtime::Result<()> {
         self.room(cx, text::base64_text_len(bytes.len()))?;
-        text::push_bytes(&mut self.json, bytes);
-        self.room(cx, 0)
+        self.json.push(b'"');
+        for piece in bytes.chunks(PIECE_BYTES) {
+            text::push_base64(&mut self.json, piece);
+            self.room(cx, 0)?;
+        }
+        self.raw(cx, b"\"")
     }
 
-    /// The finished text.
-    pub(super) fn finish(self) -> Vec<u8> {
-        self.json
+    /// The finished text, its fuel charged.
+    pub(super) fn finish(self) -> wasmtime::Result<Vec<u8>> {
+        self.leash.charge_result(self.paid)?;
+        Ok(self.json)
     }
 }
 

@@ -13,6 +13,7 @@ use wasmtime::component::__internal::wasmtime_environ::component::{
 use super::error::{GuestLie, unfit};
 use super::guest;
 use super::lift::Walk;
+use super::output::PIECE_BYTES;
 
 /// In the length of a latin1+utf16 string: the text is UTF-16.
 const UTF16_TAG: u32 = 1 << 31;
@@ -25,16 +26,14 @@ impl Walk<'_, '_> {
             StringEncoding::Utf8 => {
                 let bytes = self.region("string", pointer, len.into(), 1)?;
                 // Validating costs time, too: the least length is paid before it.
-                self.out.room(self.cx, bytes.len().saturating_add(2))?;
-                let text = str::from_utf8(bytes);
-                let text = text.map_err(|_| GuestLie::Text { encoding: "utf-8" })?;
-                self.out.string(self.cx, text)
+                match bytes.len() <= PIECE_BYTES {
+                    true => self.short(bytes),
+                    false => self.long(bytes),
+                }
             }
             StringEncoding::CompactUtf16 if len & UTF16_TAG == 0 => {
                 let bytes = self.region("string", pointer, len.into(), 2)?;
-                self.out.room(self.cx, bytes.len().saturating_add(2))?;
-                let text: String = bytes.iter().copied().map(char::from).collect();
-                self.out.string(self.cx, &text)
+                self.decoded(bytes.len(), bytes.iter().map(|byte| Ok(char::from(*byte))))
             }
             StringEncoding::CompactUtf16 => self.utf16(pointer, len ^ UTF16_TAG),
             StringEncoding::Utf16 => self.utf16(pointer, len),
@@ -44,13 +43,54 @@ impl Walk<'_, '_> {
     fn utf16(&mut self, pointer: u32, units: u32) -> wasmtime::Result<()> {
         let total = u64::from(units).saturating_mul(2);
         let bytes = self.region("string", pointer, total, 2)?;
-        self.out
-            .room(self.cx, usize::try_from(units)?.saturating_add(2))?;
         let (units, _) = bytes.as_chunks::<2>();
-        let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
-        let text: Result<String, _> = char::decode_utf16(units).collect();
-        let text = text.map_err(|_| GuestLie::Text { encoding: "utf-16" })?;
-        self.out.string(self.cx, &text)
+        let decoded = char::decode_utf16(units.iter().map(|unit| u16::from_le_bytes(*unit)));
+        let lie = GuestLie::Text { encoding: "utf-16" };
+        self.decoded(
+            units.len(),
+            decoded.map(|char| char.map_err(|_| lie.clone())),
+        )
+    }
+
+    /// UTF-8 in one go. Validating costs time, too: the least length is paid before it.
+    fn short(&mut self, bytes: &[u8]) -> wasmtime::Result<()> {
+        self.out.room(self.cx, bytes.len().saturating_add(2))?;
+        let text = str::from_utf8(bytes);
+        let text = text.map_err(|_| GuestLie::Text { encoding: "utf-8" })?;
+        self.out.string(self.cx, text)
+    }
+
+    /// UTF-8 in pieces, each cut before what is no whole character in it; a piece that begins
+    /// with none ends the walk.
+    fn long(&mut self, mut rest: &[u8]) -> wasmtime::Result<()> {
+        self.out.open(self.cx, rest.len())?;
+        while !rest.is_empty() {
+            let (piece, _) = rest.split_at(PIECE_BYTES.min(rest.len()));
+            let sound = piece.utf8_chunks().next().map_or("", |first| first.valid());
+            if sound.is_empty() {
+                return Err(GuestLie::Text { encoding: "utf-8" }.into());
+            }
+            self.out.piece(self.cx, sound)?;
+            (_, rest) = rest.split_at(sound.len());
+        }
+        self.out.close(self.cx)
+    }
+
+    /// Characters that are decoded as they come, at least `least` of them bytes of text.
+    fn decoded(
+        &mut self,
+        least: usize,
+        mut chars: impl Iterator<Item = Result<char, GuestLie>>,
+    ) -> wasmtime::Result<()> {
+        self.out.open(self.cx, least)?;
+        loop {
+            let piece = chars.by_ref().take(PIECE_BYTES);
+            let piece: String = piece.collect::<Result<_, _>>()?;
+            match piece.is_empty() {
+                true => return self.out.close(self.cx),
+                false => self.out.piece(self.cx, &piece)?,
+            }
+        }
     }
 
     pub(super) fn scalar(&mut self, ty: InterfaceType, bytes: &[u8]) -> wasmtime::Result<()> {

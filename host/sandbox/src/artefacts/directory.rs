@@ -55,6 +55,18 @@ impl Directory {
             .recursive(true)
             .mode(0o700)
             .create(path);
+        Self::opened(path, made)
+    }
+
+    /// Opens `path` if it is there, and makes nothing.
+    pub(super) fn open_existing(path: &Path) -> io::Result<Option<Self>> {
+        match Self::opened(path, Ok(())) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    fn opened(path: &Path, made: io::Result<()>) -> io::Result<Self> {
         let flags = SAFELY | OFlags::RDONLY | OFlags::DIRECTORY;
         let opened = rustix::fs::open(path, flags, Mode::empty());
         let fd = match (opened, made) {

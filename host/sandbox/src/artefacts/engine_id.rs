@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 
 /// Bumped when the layout of a stored file changes.
-const FORMAT: &[u8] = b"bindery artefact 1\0";
+const FORMAT: &[u8] = b"bindery artefact 2\0";
 
 /// Identity of everything besides the component that determines compiled code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

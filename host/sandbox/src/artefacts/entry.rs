@@ -10,10 +10,11 @@ use bindery_types::Digest;
 use sha2::{Digest as _, Sha256};
 
 use super::engine_id::EngineId;
+use super::key::{Key, KeyId};
 
-const MAGIC: [u8; 8] = *b"bindery1";
-/// Magic, component, engine, code length, time of creation.
-const FIELDS_BYTES: usize = 8 + 32 + 32 + 8 + 8;
+const MAGIC: [u8; 8] = *b"bindery2";
+/// Magic, component, engine, key, code length, time of creation.
+const FIELDS_BYTES: usize = 8 + 32 + 32 + 32 + 8 + 8;
 /// The fields and their MAC.
 pub(super) const TRAILER_BYTES: usize = FIELDS_BYTES + 32;
 /// How the names of entries and of their seals end.
@@ -63,6 +64,8 @@ impl EntryName {
 pub(super) struct Trailer {
     pub(super) component: Digest,
     pub(super) engine: EngineId,
+    /// Of the key that the MAC was made with.
+    pub(super) key: KeyId,
     pub(super) code_bytes: u64,
     /// Seconds since 1970.
     pub(super) created_s: u64,
@@ -75,6 +78,7 @@ impl Trailer {
         bytes.extend(MAGIC);
         bytes.extend(self.component.as_bytes());
         bytes.extend(self.engine.as_bytes());
+        bytes.extend(self.key.as_bytes());
         bytes.extend(self.code_bytes.to_le_bytes());
         bytes.extend(self.created_s.to_le_bytes());
         bytes
@@ -85,26 +89,32 @@ impl Trailer {
         let rest = bytes.strip_prefix(&MAGIC)?;
         let (component, rest) = rest.split_first_chunk::<32>()?;
         let (engine, rest) = rest.split_first_chunk::<32>()?;
+        let (key, rest) = rest.split_first_chunk::<32>()?;
         let (code_bytes, rest) = rest.split_first_chunk::<8>()?;
         let (created_s, mac) = rest.split_first_chunk::<8>()?;
         let trailer = Self {
             component: Digest::from_bytes(*component),
             engine: EngineId::from_bytes(*engine),
+            key: KeyId::parse(*key)?,
             code_bytes: u64::from_le_bytes(*code_bytes),
             created_s: u64::from_le_bytes(*created_s),
         };
         Some((trailer, mac.try_into().ok()?))
     }
 
-    /// Checks that a file of `file_bytes` under the name `name` is what the trailer says.
-    pub(super) fn fits(&self, name: EntryName, file_bytes: u64) -> io::Result<()> {
+    /// Checks that a file of `file_bytes` under the name `name` is what the trailer says,
+    /// and that `key` can tell.
+    pub(super) fn fits(&self, name: EntryName, file_bytes: u64, key: &Key) -> io::Result<()> {
         if EntryName::of(self.component, &self.engine) != name {
             return Err(damaged("it was made for another component or engine"));
         }
         if self.code_bytes.checked_add(trailer_bytes()) != Some(file_bytes) {
             return Err(damaged("its length is not the one it was written with"));
         }
-        Ok(())
+        match self.key == key.id() {
+            true => Ok(()),
+            false => Err(foreign("it was made with the key of another store")),
+        }
     }
 }
 
@@ -116,4 +126,19 @@ pub(super) const fn trailer_bytes() -> u64 {
 /// Stored bytes are not what was stored.
 pub(super) fn damaged(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// Sound for all that can be told, and not of this store as it is here: no damage.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Foreign(&'static str);
+
+/// Stored bytes are not of this store as it is here.
+pub(super) fn foreign(why: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, Foreign(why))
+}
+
+/// Whether `error` is one of [`foreign`].
+pub(super) fn is_foreign(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|error| error.is::<Foreign>())
 }

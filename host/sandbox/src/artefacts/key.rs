@@ -20,6 +20,31 @@ const FILE_BYTES: usize = SECRET_BYTES + 32;
 /// The secret. Not `Debug`: it is printed nowhere.
 pub(super) struct Key([u8; SECRET_BYTES]);
 
+/// Which key it was, told without telling the key: what was copied from another store is
+/// told apart from what is damaged. Half of it is a check, so that damage is not taken for
+/// another key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct KeyId([u8; 32]);
+
+impl KeyId {
+    fn of(hash: [u8; 32]) -> Self {
+        let check: [u8; 32] = Sha256::digest(hash.first_chunk::<16>().unwrap_or(&[0; 16])).into();
+        let both = hash.iter().take(16).chain(check.iter().take(16));
+        let mut id = [0; 32];
+        id.iter_mut().zip(both).for_each(|(to, from)| *to = *from);
+        Self(id)
+    }
+
+    /// From its bytes in a stored file, if they are some key's.
+    pub(super) fn parse(bytes: [u8; 32]) -> Option<Self> {
+        Some(Self(bytes)).filter(|id| Self::of(bytes) == *id)
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
 /// What a MAC speaks of, so that one kind is never taken for another.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
@@ -63,8 +88,14 @@ impl Key {
         Ok(Self(secret))
     }
 
+    /// Its name among keys.
+    pub(super) fn id(&self) -> KeyId {
+        let hash = Sha256::new().chain_update(b"bindery store key id 1\0");
+        KeyId::of(hash.chain_update(self.0).finalize().into())
+    }
+
     /// The key in the file; `None` when there is none or it is damaged.
-    fn read(directory: &Directory) -> io::Result<Option<Self>> {
+    pub(super) fn read(directory: &Directory) -> io::Result<Option<Self>> {
         let (file, _) = match directory.open_own(NAME, Modes::Private) {
             Ok(opened) => opened,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -90,7 +121,7 @@ impl Key {
         if sound.is_none() {
             tracing::warn!(
                 store = %directory.path().display(),
-                "the key of the artefact store is damaged and is replaced; everything in the store is compiled again"
+                "the key of the artefact store is damaged: nothing in the store can be loaded, a run replaces the key and compiles again"
             );
         }
         Ok(sound)

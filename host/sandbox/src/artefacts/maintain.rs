@@ -8,7 +8,7 @@ use std::io;
 use bindery_types::{Digest, Refusal};
 
 use super::directory::Modes;
-use super::entry::{EntryName, damaged};
+use super::entry::{EntryName, damaged, is_foreign};
 use super::read::{check_mac, read_trailer, size};
 use super::{ArtefactStore, EngineId, key, seal, unusable};
 
@@ -41,6 +41,9 @@ pub struct Verified {
     pub sound: u64,
     /// Files that are not, with the reason; loading them is refused and compiles instead.
     pub bad: Vec<BadFile>,
+    /// Files that are not damaged, but of another store or place (the folder was copied or
+    /// moved): they are as good as not there, and compiling or hashing makes them anew.
+    pub foreign: Vec<BadFile>,
 }
 
 /// A file of the store that is not what was stored.
@@ -118,13 +121,18 @@ impl ArtefactStore {
                 Ok(()) => verified.sound += 1,
                 // It went while we looked: another process evicted or replaced it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => verified.bad.push(BadFile {
-                    name,
-                    reason: error.to_string(),
-                }),
+                Err(error) => {
+                    let list = match is_foreign(&error) {
+                        true => &mut verified.foreign,
+                        false => &mut verified.bad,
+                    };
+                    let reason = error.to_string();
+                    list.push(BadFile { name, reason });
+                }
             }
         }
         verified.bad.sort_by(|a, b| a.name.cmp(&b.name));
+        verified.foreign.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(verified)
     }
 
@@ -138,10 +146,14 @@ impl ArtefactStore {
             return check_mac(&open, &stat, &self.key, name);
         }
         if let Some(name) = EntryName::of_seal(file) {
-            let stat = self.directory.stat(&name.file())?;
-            return match seal::holds(&self.directory, &self.key, name, &stat) {
-                true => Ok(()),
-                false => Err(damaged("it does not speak of the entry that is there")),
+            let (open, stat) = self.directory.open_own(&name.file(), Modes::ReadOnly)?;
+            // A seal does not say whose it is; its entry does.
+            let entry = read_trailer(&open, &stat)?
+                .0
+                .fits(name, size(&stat), &self.key);
+            return match entry {
+                Err(error) if is_foreign(&error) => Err(error),
+                _ => seal::check(&self.directory, &self.key, name, &stat),
             };
         }
         Err(damaged("it is no file of the store"))

@@ -70,7 +70,7 @@ pub struct ArtefactStore {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     ReadWrite,
-    /// The key could not be made: nothing can be stored that anybody could load.
+    /// There is no key and none was made: nothing can be stored that anybody could load.
     Useless,
 }
 
@@ -107,6 +107,30 @@ impl ArtefactStore {
             options,
             access,
         })
+    }
+
+    /// Opens the store at `path` to look at it: nothing is made, removed or repaired. `None`
+    /// when there is no store.
+    ///
+    /// # Errors
+    ///
+    /// As [`ArtefactStore::open`].
+    pub fn open_existing(path: &Path) -> Result<Option<Self>, Refusal> {
+        let unusable = |error| unusable(path, &error);
+        let Some(directory) = Directory::open_existing(path).map_err(unusable)? else {
+            return Ok(None);
+        };
+        let key = match Key::read(&directory).map_err(unusable)? {
+            Some(key) => key,
+            // Of no entry, so every entry that is there is another store's.
+            None => Key::fresh().map_err(unusable)?,
+        };
+        Ok(Some(Self {
+            directory,
+            key,
+            options: StoreOptions::default(),
+            access: Access::Useless,
+        }))
     }
 
     /// The stored code of `component` for `engine`, if it is there and sound. What is

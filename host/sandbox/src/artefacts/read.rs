@@ -78,7 +78,7 @@ fn copied(file: &File, key: &Key, engine: &Engine, name: EntryName) -> io::Resul
     let parts = bytes.split_last_chunk::<TRAILER_BYTES>();
     let (code, end) = parts.ok_or_else(|| damaged("it is too short"))?;
     let (trailer, mac) = Trailer::parse(end).ok_or_else(|| damaged("it has no trailer"))?;
-    trailer.fits(name, u64::try_from(bytes.len()).unwrap_or(u64::MAX))?;
+    trailer.fits(name, u64::try_from(bytes.len()).unwrap_or(u64::MAX), key)?;
     let mut computed = key.mac(Purpose::Entry)?;
     computed.update(code);
     computed.update(&trailer.to_bytes());
@@ -99,7 +99,7 @@ fn copied(file: &File, key: &Key, engine: &Engine, name: EntryName) -> io::Resul
 /// Checks length, name and MAC of an open entry, through its descriptor.
 pub(super) fn check_mac(file: &File, stat: &Stat, key: &Key, name: EntryName) -> io::Result<()> {
     let (trailer, mac) = read_trailer(file, stat)?;
-    trailer.fits(name, size(stat))?;
+    trailer.fits(name, size(stat), key)?;
     let mut computed = key.mac(Purpose::Entry)?;
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut at = 0;

@@ -11,30 +11,51 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::Stat;
 
 use super::directory::{Directory, Modes};
-use super::entry::EntryName;
+use super::entry::{EntryName, damaged, foreign};
 use super::key::{Key, Purpose};
 
 /// Longer than the coarsest time stamp of a file system in use (one second, ext3).
 const REST: Duration = Duration::from_secs(2);
 const MAGIC: [u8; 8] = *b"bndseal1";
+/// More than any seal has.
+const BYTES_MAX: u64 = 256;
 
 /// Whether `directory` has a seal of `name` for exactly the file of `stat`.
 pub(super) fn holds(directory: &Directory, key: &Key, name: EntryName, stat: &Stat) -> bool {
-    let read = || -> io::Result<bool> {
-        let (file, _) = directory.open_own(&name.seal(), Modes::ReadOnly)?;
-        let expected = statement(name, stat);
-        let mut bytes = Vec::new();
-        let bound = u64::try_from(expected.len() + 33).unwrap_or(u64::MAX);
-        file.take(bound).read_to_end(&mut bytes)?;
-        let Some(mac) = bytes.strip_prefix(expected.as_slice()) else {
-            return Ok(false);
-        };
-        let mut computed = key.mac(Purpose::Seal)?;
-        computed.update(&expected);
-        Ok(mac.try_into().is_ok_and(|mac| computed.is(mac)))
-    };
     // No seal, a foreign or damaged one: the file is hashed, which decides.
-    read().unwrap_or(false)
+    read(directory, key, name).is_ok_and(|stated| stated == statement(name, stat))
+}
+
+/// Checks the seal of `name`, which should speak of the file of `stat`.
+pub(super) fn check(
+    directory: &Directory,
+    key: &Key,
+    name: EntryName,
+    stat: &Stat,
+) -> io::Result<()> {
+    match read(directory, key, name)? == statement(name, stat) {
+        true => Ok(()),
+        // What was sealed was copied, moved or stored again since.
+        false => Err(foreign(
+            "it was made for the same entry in another place or at another time",
+        )),
+    }
+}
+
+/// What the seal of `name` states, if this key's MAC is under it.
+fn read(directory: &Directory, key: &Key, name: EntryName) -> io::Result<Vec<u8>> {
+    let (file, _) = directory.open_own(&name.seal(), Modes::ReadOnly)?;
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX).read_to_end(&mut bytes)?;
+    let (stated, mac) = bytes
+        .split_last_chunk::<32>()
+        .ok_or_else(|| damaged("it is too short"))?;
+    let mut computed = key.mac(Purpose::Seal)?;
+    computed.update(stated);
+    match computed.is(mac) {
+        true => Ok(stated.to_vec()),
+        false => Err(damaged("its MAC is wrong")),
+    }
 }
 
 /// Seals the file of `stat`, which was just checked, if it has rested.

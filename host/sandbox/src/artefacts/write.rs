@@ -26,6 +26,7 @@ pub(super) fn put(
     let trailer = Trailer {
         component,
         engine: *engine,
+        key: key.id(),
         code_bytes: u64::try_from(code.as_slice().len()).map_err(io::Error::other)?,
         created_s: now_s(),
     };

@@ -15,7 +15,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use super::bytes::ComponentBytes;
 use super::code::CompiledCode;
 use super::frame::{HEADER_BYTES, Header, Kind};
-use super::limits::{CompileLimits, invalid};
+use super::limits::{Clock, CompileLimits, invalid};
 use super::processors_to_use;
 use super::worker::{COMMAND, HELPER_STACK_BYTES};
 
@@ -45,7 +45,7 @@ pub(super) async fn compile(
     // The worker is killed and reaped before the error is told.
     let reaped = child.kill().await.is_ok();
     tracing::debug!(reaped, "compile worker killed at its time limit");
-    Err(limits.time_hit(started.elapsed()).into())
+    Err(limits.time_hit(Clock::Wall, started.elapsed()))
 }
 
 /// What came back from a worker.
@@ -62,7 +62,7 @@ fn spawn(program: &Path, limits: CompileLimits) -> Result<Child, Refusal> {
     command
         .arg(COMMAND)
         .arg(limits.memory.or_max().to_string())
-        .arg(limits.cpu_seconds(threads).to_string())
+        .arg(limits.processor_seconds().to_string())
         // Two settings of the worker's threads are all its environment.
         .env_clear()
         .env("RAYON_NUM_THREADS", threads.to_string())
@@ -154,7 +154,7 @@ fn judge(
         None => {}
     }
     Err(match death(status) {
-        Death::Processor => limits.time_hit(elapsed).into(),
+        Death::Processor => limits.time_hit(Clock::Processor, elapsed),
         Death::Killed => limits.memory_hit().into(),
         Death::Aborted if said.stderr.contains(ALLOCATION_FAILED) => limits.memory_hit().into(),
         Death::Aborted if said.stderr.contains(STACK_OVERFLOWED) => {

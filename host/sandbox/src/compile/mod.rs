@@ -39,7 +39,7 @@ const PROCESSORS_MAX: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compiler {
     /// In a child process that has nothing but its pipes, bounded by the system and killed
-    /// at its time limit. `program` calls [`compile_worker_main`] first thing in its
+    /// at its wall limit. `program` calls [`compile_worker_main`] first thing in its
     /// `main`, as `bindery` does.
     Child {
         /// The program.

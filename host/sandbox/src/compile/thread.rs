@@ -3,7 +3,8 @@
 //! Rule (B8): the caller gets its answer or its limit error in time. What a thread can't
 //! give is said, not pretended: it can't be killed, so after the error it runs on until
 //! the compiler is done, keeping its slot (so at most as many as there are slots run at
-//! once); `compile_memory` is not enforced, because memory belongs to the process.
+//! once); of `compile_time` only the wall clock that follows from it is enforced, and
+//! `compile_memory` is not, because processor time and memory belong to the process.
 
 use std::time::Instant;
 
@@ -12,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::bytes::ComponentBytes;
 use super::code::{self, CompileFault, CompiledCode, Threads};
-use super::limits::{CompileLimits, invalid};
+use super::limits::{Clock, CompileLimits, invalid};
 
 const STACK_BYTES: usize = 32 << 20;
 
@@ -35,7 +36,7 @@ pub(super) async fn compile(
         });
     thread.map_err(|error| failed(&format!("no thread can be started: {error}")))?;
     match tokio::time::timeout(limits.wall(), answer).await {
-        Err(_) => Err(limits.time_hit(started.elapsed()).into()),
+        Err(_) => Err(limits.time_hit(Clock::Wall, started.elapsed())),
         Ok(Err(_)) => Err(failed("the compiler panicked")),
         Ok(Ok(Ok(code))) => Ok(code),
         Ok(Ok(Err(CompileFault::Invalid(why)))) => Err(invalid(&why)),

@@ -106,16 +106,18 @@ fn confine(mut arguments: impl Iterator<Item = OsString>) -> Result<u64, String>
     // allowed, the bounds below are what protects.
     let _niceness = rustix::process::nice(NICENESS);
     let bounds = [
-        (Resource::As, memory_bytes),
-        (Resource::Cpu, cpu_seconds),
-        (Resource::Core, 0),
-        (Resource::Fsize, 0),
+        (Resource::As, memory_bytes, 0),
+        // At the bound itself the system says which one it was; where that is not heard, it
+        // kills a second later.
+        (Resource::Cpu, cpu_seconds, 1),
+        (Resource::Core, 0, 0),
+        (Resource::Fsize, 0, 0),
         // 0, 1 and 2 are taken, so nothing can be opened any more: no file, no socket.
-        (Resource::Nofile, 3),
+        (Resource::Nofile, 3, 0),
     ];
     bounds
         .into_iter()
-        .try_for_each(|(resource, bound)| limit(resource, bound))?;
+        .try_for_each(|(resource, bound, grace)| limit(resource, bound, grace))?;
     Ok(memory_bytes)
 }
 
@@ -154,14 +156,14 @@ fn inherited() -> Result<Vec<i32>, String> {
     Ok(numbers)
 }
 
-/// Bounds `resource`, never above what the process may have.
-fn limit(resource: Resource, bound: u64) -> Result<(), String> {
-    let bound = getrlimit(resource)
-        .maximum
-        .map_or(bound, |most| most.min(bound));
+/// Bounds `resource`, never above what the process may have; `grace` is what the bound may
+/// be passed by once it was told.
+fn limit(resource: Resource, bound: u64, grace: u64) -> Result<(), String> {
+    let most = getrlimit(resource).maximum;
+    let at_most = |bound: u64| most.map_or(bound, |most| most.min(bound));
     let both = Rlimit {
-        current: Some(bound),
-        maximum: Some(bound),
+        current: Some(at_most(bound)),
+        maximum: Some(at_most(bound.saturating_add(grace))),
     };
     setrlimit(resource, both).map_err(|error| format!("{resource:?} cannot be bounded: {error}"))
 }

@@ -1,16 +1,13 @@
 //! Bytes of a component from a file, never more than the limit, never waiting.
 //!
-//! Rule (D2, H14): what is not a plain file is refused by what it is, without being
-//! opened for reading; what was opened is checked again, so a file that is swapped for a
-//! pipe between the two looks does not hang anything.
+//! Rule (D2): what is not a plain file is refused by what it is ([`crate::plain`]).
 
-use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use bindery_types::{Budget, ErrorType, Limit, LimitHit, LimitName, Refusal};
-use rustix::fs::{Mode, OFlags};
+
+use crate::plain::{self, Fault};
 
 /// The bytes of the component file at `path`.
 ///
@@ -25,22 +22,14 @@ pub fn read_component(path: &Path, budget: &Budget) -> Result<Vec<u8>, Refusal> 
         let told = told.unwrap_or_default();
         refusal.for_operator(format!("{}{told}", path.display()))
     };
-    let unreadable = |error: std::io::Error| at(not_readable(&error));
-    let seen = std::fs::metadata(path).map_err(unreadable)?;
-    plain_file(&seen).map_err(at)?;
-    // O_NONBLOCK: should a pipe have taken the file's place, opening it must not wait.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let opened = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| unreadable(e.into()))?;
-    let file = File::from(opened);
-    let opened = file.metadata().map_err(unreadable)?;
-    plain_file(&opened).map_err(at)?;
+    let (file, len) = plain::open(path).map_err(|fault| at(refused(fault)))?;
     let limit = budget.get(LimitName::Component);
-    fits(opened.len(), limit).map_err(at)?;
+    fits(len, limit).map_err(at)?;
     let mut bytes = Vec::new();
     // A file that grows meanwhile is read to one byte past the limit, then refused.
     file.take(limit.or_max().saturating_add(1))
         .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
+        .map_err(|error| at(not_readable(&error)))?;
     fits(size_of(&bytes), limit).map_err(at)?;
     Ok(bytes)
 }
@@ -62,18 +51,16 @@ pub(super) fn fits(size: u64, limit: Limit) -> Result<(), Refusal> {
     }))
 }
 
-fn plain_file(metadata: &std::fs::Metadata) -> Result<(), Refusal> {
-    let file_type = metadata.file_type();
-    let (kind, what) = match () {
-        () if file_type.is_file() => return Ok(()),
-        () if file_type.is_dir() => ("directory", "a directory"),
-        () if file_type.is_fifo() => ("fifo", "a named pipe"),
-        () if file_type.is_socket() => ("socket", "a socket"),
-        () => ("device", "a device"),
-    };
-    let message =
-        format!("this is {what}, a component file was expected; name the `.wasm` file itself");
-    Err(Refusal::new(ErrorType::ComponentInvalid, message).with("kind", kind))
+fn refused(fault: Fault) -> Refusal {
+    match fault {
+        Fault::System(error) => not_readable(&error),
+        Fault::Kind { kind, what } => {
+            let message = format!(
+                "this is {what}, a component file was expected; name the `.wasm` file itself"
+            );
+            Refusal::new(ErrorType::ComponentInvalid, message).with("kind", kind)
+        }
+    }
 }
 
 fn not_readable(error: &std::io::Error) -> Refusal {

@@ -25,7 +25,7 @@ impl CallState {
         }
         let used = self.grants.nested_use();
         let pending = self.grants.meter().pending_fuel();
-        let fuel = self.fuel.used(fuel_left).saturating_add(pending);
+        let fuel = self.leash.fuel().used(fuel_left).saturating_add(pending);
         let waited = self.deadline().map_or(Limit::Unlimited, |until| {
             let left = until.saturating_duration_since(Instant::now());
             Limit::Finite(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))

@@ -197,7 +197,13 @@ async fn what_a_guest_hoards_or_draws_too_much_of_ends_it_and_nothing_else() {
     let hoarded = driver.run("hoard", json!({"timers": 1_000}), &limits).await;
     assert_limit(&hoarded, LimitName::Handles, 100);
     let drawn = driver.run("draw", json!({"bytes": 1_u64 << 31}), &[]).await;
-    fault_cause(&drawn);
+    assert_limit(&drawn, LimitName::Random, 65_536);
+    for (limit, bytes) in [(1_000, 1_000), (0, 0)] {
+        let limits = [(LimitName::Random, limit)];
+        let draw = async |bytes: u64| driver.run("draw", json!({"bytes": bytes}), &limits).await;
+        assert_eq!(value(&draw(bytes).await), json!(bytes), "H28");
+        assert_limit(&draw(bytes + 1).await, LimitName::Random, limit);
+    }
     let drawn = driver
         .run("draw", json!({"bytes": "9223372036854775808"}), &[])
         .await;

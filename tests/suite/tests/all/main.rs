@@ -24,6 +24,7 @@ mod guests;
 mod hostile;
 mod hostile_files;
 mod hostile_loads;
+mod hostile_results;
 mod hostile_values;
 mod hostile_waits;
 mod http_json;

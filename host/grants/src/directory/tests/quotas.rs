@@ -146,6 +146,41 @@ async fn a_listing_ends_at_the_limit_and_one_entry_fewer_is_whole() {
     assert_eq!(met(&mut cut), [(LimitName::Listing, 300)], "U5");
 }
 
+/// A name that no guest can be given hides none of its neighbours, and the operator is told.
+#[tokio::test]
+async fn a_name_that_is_not_utf_8_is_left_out_counted_and_told() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let tree = Tree::new();
+    let there = std::fs::read_dir(tree.path("inside")).unwrap().count();
+    // More than one batch of them, and one beside its readable twin.
+    for number in 0..200 {
+        let name = [b"odd-\xff-".as_slice(), number.to_string().as_bytes()].concat();
+        let name = std::ffi::OsStr::from_bytes(&name);
+        std::fs::write(tree.path("inside").join(name), "").unwrap();
+    }
+    std::fs::write(tree.path("inside/odd-\u{fffd}-0"), "").unwrap();
+    let mut whole = guest(&tree, LimitName::Listing, 1_000);
+    assert_eq!(names(&mut whole).await, (there + 1, None));
+    let [denial] = &whole.call.finish().denials[..] else {
+        panic!("one notice for one directory");
+    };
+    assert_eq!(denial.asked, "list /data", "U1");
+    assert!(denial.rule.starts_with("200 names"), "{}", denial.rule);
+    let entries = u64::try_from(there + 1 + 200).unwrap();
+    let mut exact = guest(&tree, LimitName::Listing, entries);
+    assert_eq!(names(&mut exact).await, (there + 1, None));
+    let mut cut = guest(&tree, LimitName::Listing, entries - 1);
+    let (_, end) = names(&mut cut).await;
+    assert_eq!(
+        end,
+        Some(ErrorCode::Quota),
+        "X11: they are read all the same"
+    );
+    let mut plain = Tree::new().guest(Access::ReadOnly);
+    assert_eq!(names(&mut plain).await.1, None);
+    assert!(plain.call.finish().denials.is_empty());
+}
+
 #[tokio::test]
 async fn handles_end_the_call_at_the_limit() {
     let tree = Tree::new();

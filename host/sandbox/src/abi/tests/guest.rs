@@ -16,7 +16,9 @@ use wasmtime::{Engine, Store};
 
 use super::super::{Lifted, call};
 use super::kind::{Core, Kind};
+use crate::cancel::Cancel;
 use crate::engine::{ASYNC_STACK_BYTES, code_config};
+use crate::leash::Leash;
 
 /// Where the guest's allocator begins.
 pub(super) const HEAP: u32 = 4096;
@@ -116,7 +118,8 @@ impl Guest {
     /// Calls by our path.
     pub(super) fn call(&self, name: &str, tape: &Tape, fuel: usize) -> wasmtime::Result<Lifted> {
         let (mut store, func) = self.instance(name, fuel);
-        block_on(call(&func, &mut store, tape))
+        let leash = Leash::new(&Budget::default(), None, Cancel::new());
+        block_on(call(&func, &mut store, tape, &leash))
     }
 
     /// Calls by the engine's dynamic path.

@@ -9,4 +9,5 @@ mod guest;
 mod hostile;
 mod kind;
 mod oracle;
+mod pieces;
 mod strategy;

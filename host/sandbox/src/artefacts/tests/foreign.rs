@@ -6,7 +6,7 @@ use std::process::Command;
 
 use wasmtime::Engine;
 
-use super::super::EngineId;
+use super::super::{ArtefactStore, EngineId};
 use super::{COMPILED, Shelf, UNCHANGED, load, name, put};
 use crate::engine::code_config;
 
@@ -24,6 +24,70 @@ fn x73_code_of_another_engine_or_another_store_is_a_miss() {
     std::fs::copy(foreign.entry(1), shelf.entry(1)).unwrap();
     assert!(load(&store, 1).is_none());
     assert!(load(&store, 0).is_some(), "and the twin is unharmed");
+}
+
+#[test]
+fn what_was_copied_from_elsewhere_is_foreign_and_what_was_changed_is_damaged() {
+    let (shelf, other) = (Shelf::holding(0), Shelf::holding(1));
+    std::fs::copy(other.entry(1), shelf.entry(1)).unwrap();
+    let verified = shelf.open(UNCHANGED).verify().unwrap();
+    assert_eq!((verified.sound, verified.bad.len()), (2, 0));
+    assert_eq!(verified.foreign[0].name, name(1).file());
+    assert!(
+        verified.foreign[0].reason.contains("key of another store"),
+        "{verified:?}"
+    );
+    let mut bytes = std::fs::read(shelf.entry(0)).unwrap();
+    bytes[4_096] ^= 1;
+    shelf.overwrite(&name(0).file(), &bytes, 0o400);
+    let verified = shelf.open(UNCHANGED).verify().unwrap();
+    assert_eq!((verified.bad.len(), verified.foreign.len()), (1, 1));
+}
+
+#[test]
+fn a_folder_that_was_copied_whole_is_sound_and_its_seals_are_foreign() {
+    let shelf = Shelf::holding(0);
+    let store = shelf.open(UNCHANGED);
+    for _ in 0..200 {
+        assert!(load(&store, 0).is_some());
+        if shelf.path.join(name(0).seal()).exists() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let copy = Shelf::new();
+    std::fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&copy.path)
+        .unwrap();
+    for file in shelf.files() {
+        std::fs::copy(shelf.path.join(&file), copy.path.join(&file)).unwrap();
+    }
+    let store = copy.open(UNCHANGED);
+    assert!(load(&store, 0).is_some(), "it is loaded all the same");
+    let verified = ArtefactStore::open_existing(&copy.path).unwrap().unwrap();
+    let verified = verified.verify().unwrap();
+    assert_eq!((verified.sound, verified.bad.len()), (2, 0), "{verified:?}");
+    let files: Vec<_> = verified.foreign.iter().map(|file| &file.name).collect();
+    assert_eq!(files, [&name(0).seal()]);
+}
+
+#[test]
+fn looking_at_a_store_makes_nothing_and_repairs_nothing() {
+    let shelf = Shelf::new();
+    assert!(ArtefactStore::open_existing(&shelf.path).unwrap().is_none());
+    assert!(!shelf.path.exists());
+    std::fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&shelf.path)
+        .unwrap();
+    let store = ArtefactStore::open_existing(&shelf.path).unwrap().unwrap();
+    assert!(store.list(&COMPILED.id).unwrap().is_empty());
+    assert!(shelf.files().is_empty(), "no key");
+    put(&shelf.open(UNCHANGED), 0).unwrap();
+    let store = ArtefactStore::open_existing(&shelf.path).unwrap().unwrap();
+    assert_eq!(store.list(&COMPILED.id).unwrap().len(), 1, "and its twin");
+    assert_eq!(store.verify().unwrap().sound, 2);
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn listing_says_what_is_there_and_clearing_removes_it() {
         store.verify().unwrap(),
         Verified {
             sound: 1,
-            bad: vec![]
+            ..Verified::default()
         }
     );
 }

@@ -1,7 +1,7 @@
 //! Components made to hurt the compiler (B8, X16, H15).
 
 use bindery_grants::Grants;
-use bindery_sandbox::{Cancel, Sandbox, SandboxConfig};
+use bindery_sandbox::{Cancel, Compiler, Sandbox, SandboxConfig};
 use bindery_types::{Budget, ErrorType, LimitName, Outcome, Refusal};
 
 use super::worker::workers;
@@ -138,19 +138,41 @@ async fn h15_a_compile_beyond_its_time_is_killed_and_reaped() {
     let sandbox = Sandbox::new(config).unwrap();
     let refusal = sandbox.load(heavy(400, 3_000)).await.unwrap_err();
     assert_limit(&refusal, "compile_time", 300);
+    assert_eq!(refusal.details()["clock"], "processor");
     assert_eq!(workers(std::process::id(), memory), [] as [u32; 0]);
+}
+
+/// A worker that waits uses no processor time: the wall clock ends it, and says so.
+#[tokio::test]
+async fn h15_a_compile_that_stands_still_ends_at_its_wall_limit() {
+    let scratch = tempfile::TempDir::new().unwrap();
+    let program = scratch.path().join("stands-still");
+    std::fs::write(&program, "#!/bin/sh\nexec sleep 600\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(&program, mode).unwrap();
+    let sandbox = Sandbox::new(SandboxConfig {
+        compiler: Compiler::Child { program },
+        ..limited(LimitName::CompileTime, 40)
+    });
+    let sandbox = sandbox.unwrap();
+    let load = sandbox.load(wat::parse_str(ADD).unwrap()).await;
+    let refusal = load.unwrap_err();
+    assert_limit(&refusal, "compile_time", 40);
+    assert_eq!(refusal.details()["clock"], "wall");
+    assert_eq!(refusal.details()["wall_limit"], 5_000);
 }
 
 #[tokio::test]
 async fn b8_on_a_thread_the_time_limit_holds_and_later_loads_work() {
-    let budget = Budget::default().with(LimitName::CompileTime, 200).unwrap();
+    let budget = Budget::default().with(LimitName::CompileTime, 40).unwrap();
     let config = SandboxConfig {
         budget,
         ..SandboxConfig::default()
     };
     let sandbox = Sandbox::new(config).unwrap();
-    let refusal = sandbox.load(heavy(40, 3_000)).await.unwrap_err();
-    assert_limit(&refusal, "compile_time", 200);
+    let refusal = sandbox.load(heavy(600, 3_000)).await.unwrap_err();
+    assert_limit(&refusal, "compile_time", 40);
+    assert_eq!(refusal.details()["wall_limit"], 5_000);
     let again = || sandbox.load(wat::parse_str(ADD).unwrap());
     // The abandoned thread keeps its slot until the compiler is done; then there is room.
     for _ in 0..600 {
