@@ -20,6 +20,7 @@ mod io;
 mod log;
 mod meter;
 mod random;
+mod shared;
 mod sockets;
 mod store;
 mod table;
