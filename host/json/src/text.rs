@@ -43,6 +43,7 @@ pub(crate) fn plain_run(bytes: &[u8]) -> usize {
 /// Writes a string: quotes, backslashes and control characters escaped, the rest copied
 /// in runs.
 pub fn push_str(out: &mut Vec<u8>, s: &str) {
+    out.reserve(s.len().saturating_add(2));
     out.push(b'"');
     let mut rest = s.as_bytes();
     loop {
