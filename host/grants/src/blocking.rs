@@ -13,6 +13,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 
+use crate::shared::Shared;
+
 /// Threads of the process that block for guests at once.
 const THREADS_MAX: usize = 64;
 
@@ -50,8 +52,8 @@ pub(crate) enum Act {
 }
 
 /// The writes of one call that have begun and not ended.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct InFlight(Arc<Writes>);
+#[derive(Debug)]
+pub(crate) struct InFlight(Shared<Writes>);
 
 #[derive(Debug, Default)]
 struct Writes {
@@ -69,15 +71,30 @@ impl Drop for Running {
     }
 }
 
+impl Default for InFlight {
+    fn default() -> Self {
+        Self(Shared::new())
+    }
+}
+
+impl Clone for InFlight {
+    /// Both count the same writes, those of before included.
+    fn clone(&self) -> Self {
+        Self(Shared::of(Arc::clone(self.0.get(Writes::default))))
+    }
+}
+
 impl InFlight {
     pub(crate) fn writes(&self) -> usize {
-        self.0.running.load(Ordering::Acquire)
+        let made = self.0.made();
+        made.map_or(0, |writes| writes.running.load(Ordering::Acquire))
     }
 
     pub(crate) async fn wait(&self, bound: Duration) -> usize {
+        let writes = self.0.get(Writes::default);
         let all_ended = async {
             loop {
-                let ended = self.0.ended.notified();
+                let ended = writes.ended.notified();
                 if self.writes() == 0 {
                     return;
                 }
@@ -91,8 +108,9 @@ impl InFlight {
 
     fn begin(&self, act: Act) -> Option<Running> {
         (act == Act::Write).then(|| {
-            self.0.running.fetch_add(1, Ordering::AcqRel);
-            Running(Arc::clone(&self.0))
+            let writes = self.0.get(Writes::default);
+            writes.running.fetch_add(1, Ordering::AcqRel);
+            Running(Arc::clone(writes))
         })
     }
 

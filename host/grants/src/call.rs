@@ -51,8 +51,8 @@ pub struct CallGrants {
     pub(crate) log: Log,
     /// The effect that a stream's bytes belong to, by the stream's place in the table.
     pub(crate) streams: HashMap<u32, Option<usize>>,
-    /// Always closed (H26).
-    pub(crate) sockets: WasiSocketsCtx,
+    /// Always closed (H26); made when a guest first names one.
+    sockets: Option<WasiSocketsCtx>,
     pub(crate) in_flight: InFlight,
     /// Masks the credentials of the call in what it leaves; none when it holds none.
     screen: Option<Screen>,
@@ -144,7 +144,7 @@ impl CallGrants {
             stderr: SharedCapture::new(budget.get(LimitName::Stderr)),
             log: Log::new(budget.get(LimitName::Log)),
             streams: HashMap::new(),
-            sockets: WasiSocketsCtx::default(),
+            sockets: None,
             in_flight: InFlight::default(),
             screen: None,
             nested,
@@ -260,7 +260,7 @@ impl CallGrants {
     /// The view of sockets that are off: nothing is allowed in it, ever.
     pub(crate) fn closed_sockets(&mut self) -> WasiSocketsCtxView<'_> {
         WasiSocketsCtxView {
-            ctx: &mut self.sockets,
+            ctx: self.sockets.get_or_insert_default(),
             table: &mut self.table,
         }
     }

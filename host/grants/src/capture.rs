@@ -3,7 +3,7 @@
 //! Rule (B3, B4, H29, R-008): the host keeps at most the limit whatever a guest writes,
 //! the guest goes on, and what is shown is cut between characters and neutralised.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bindery_types::{Captured, Limit};
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use wasmtime_wasi_io::async_trait;
 use wasmtime_wasi_io::poll::Pollable;
 use wasmtime_wasi_io::streams::{OutputStream, StreamResult};
 
+use crate::shared::Shared;
 use crate::text::{push_byte, push_shown};
 
 /// Bytes kept in order, and how many came in all.
@@ -86,35 +87,41 @@ impl Capture {
 }
 
 /// A capture that streams in the guest's hands write to.
-#[derive(Clone, Debug)]
-pub(crate) struct SharedCapture(
-    /// Guards the bytes: the guest can open the same stream many times.
-    Arc<Mutex<Capture>>,
-);
+#[derive(Debug)]
+pub(crate) struct SharedCapture {
+    limit: Limit,
+    /// The lock guards the bytes: the guest can open the same stream many times.
+    capture: Shared<Mutex<Capture>>,
+}
 
 impl SharedCapture {
     pub(crate) fn new(limit: Limit) -> Self {
-        Self(Arc::new(Mutex::new(Capture::new(limit))))
+        Self {
+            limit,
+            capture: Shared::new(),
+        }
     }
 
     pub(crate) fn shown(&self) -> Captured {
-        self.with(|capture| capture.shown())
+        let capture = self.capture.made();
+        capture.map_or_else(Captured::default, |capture| lock(capture).shown())
     }
 
     /// A stream into it.
     pub(crate) fn stream(&self) -> Box<dyn OutputStream> {
-        Box::new(CaptureStream(self.clone()))
+        let capture = self.capture.get(|| Mutex::new(Capture::new(self.limit)));
+        Box::new(CaptureStream(Arc::clone(capture)))
     }
+}
 
-    fn with<R>(&self, act: impl FnOnce(&mut Capture) -> R) -> R {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
+fn lock(capture: &Mutex<Capture>) -> MutexGuard<'_, Capture> {
+    capture.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Bytes a guest may give in one go; the host copies them once.
 const PERMIT_BYTES: usize = 64 << 10;
 
-struct CaptureStream(SharedCapture);
+struct CaptureStream(Arc<Mutex<Capture>>);
 
 #[async_trait]
 impl Pollable for CaptureStream {
@@ -124,7 +131,7 @@ impl Pollable for CaptureStream {
 #[async_trait]
 impl OutputStream for CaptureStream {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.0.with(|capture| capture.push(&bytes));
+        lock(&self.0).push(&bytes);
         Ok(())
     }
 

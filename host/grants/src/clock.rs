@@ -20,6 +20,7 @@ use wasmtime_wasi_io::poll::{DynPollable, Pollable, subscribe};
 
 use crate::call::CallGrants;
 use crate::grants::Clock;
+use crate::shared::Shared;
 
 /// Virtual wall time begins at 2020-01-01T00:00:00Z.
 const WALL_START: Duration = Duration::from_secs(1_577_836_800);
@@ -34,7 +35,7 @@ const STEP_NS: u64 = 1_000_000;
 pub(crate) enum Time {
     Virtual {
         /// Nanoseconds since the start, shared with the timers that move it.
-        elapsed_ns: Arc<AtomicU64>,
+        elapsed_ns: Shared<AtomicU64>,
         /// The timers in the guest's hands: place of the pollable → instant.
         timers: HashMap<u32, u64>,
     },
@@ -49,7 +50,7 @@ impl Time {
     pub(crate) fn new(clock: Clock) -> Self {
         match clock {
             Clock::Virtual => Time::Virtual {
-                elapsed_ns: Arc::default(),
+                elapsed_ns: Shared::new(),
                 timers: HashMap::new(),
             },
             Clock::Real => Time::Real {
@@ -79,7 +80,10 @@ impl Time {
     /// Virtual nanoseconds since the start, not a reading.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         match self {
-            Time::Virtual { elapsed_ns, .. } => elapsed_ns.load(Ordering::Relaxed),
+            Time::Virtual { elapsed_ns, .. } => {
+                let made = elapsed_ns.made();
+                made.map_or(0, |elapsed| elapsed.load(Ordering::Relaxed))
+            }
             Time::Real { start, .. } => nanoseconds(start.elapsed()),
         }
     }
@@ -87,11 +91,13 @@ impl Time {
     /// Moves virtual time forward to `instant_ns`, never back.
     pub(crate) fn advance(&self, instant_ns: u64) {
         if let Time::Virtual { elapsed_ns, .. } = self {
-            elapsed_ns.fetch_max(instant_ns, Ordering::Relaxed);
+            let elapsed = elapsed_ns.get(AtomicU64::default);
+            elapsed.fetch_max(instant_ns, Ordering::Relaxed);
         }
     }
 
-    fn read_virtual(elapsed_ns: &AtomicU64) -> u64 {
+    fn read_virtual(elapsed_ns: &Shared<AtomicU64>) -> u64 {
+        let elapsed_ns = elapsed_ns.get(AtomicU64::default);
         let now = elapsed_ns.load(Ordering::Relaxed);
         elapsed_ns.store(now.saturating_add(READING_NS), Ordering::Relaxed);
         now
@@ -130,7 +136,7 @@ impl CallGrants {
     fn timer(&mut self, instant_ns: u64) -> wasmtime::Result<Resource<DynPollable>> {
         let timer = match &self.time {
             Time::Virtual { elapsed_ns, .. } => Timer::Virtual {
-                elapsed_ns: Arc::clone(elapsed_ns),
+                elapsed_ns: Arc::clone(elapsed_ns.get(AtomicU64::default)),
                 instant_ns,
             },
             Time::Real { start, .. } => Timer::Real(

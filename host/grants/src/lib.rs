@@ -21,6 +21,7 @@ mod log;
 mod meter;
 mod nested;
 mod random;
+mod shared;
 mod sockets;
 mod store;
 mod table;

@@ -73,11 +73,12 @@ impl<'a> Reader<'a> {
         Self {
             scan: Scanner::new(text, budget),
             types,
-            // A guess that spares most growing: a value takes about eight characters.
+            // A guess that spares most growing: a value takes about eight characters, and
+            // text is never longer than what it was read from.
             tape: Tape {
                 nodes: Vec::with_capacity(text.len() / 8 + 4),
                 fields: Vec::new(),
-                bytes: Vec::with_capacity(text.len() / 2),
+                bytes: Vec::with_capacity(text.len()),
             },
             faults: Faults::default(),
             names: Names::default(),

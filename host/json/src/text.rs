@@ -42,6 +42,7 @@ pub(crate) fn plain_run(bytes: &[u8]) -> usize {
 
 /// Writes a string with its quotes.
 pub fn push_str(out: &mut Vec<u8>, s: &str) {
+    out.reserve(s.len().saturating_add(2));
     out.push(b'"');
     push_escaped(out, s);
     out.push(b'"');

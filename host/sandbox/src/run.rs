@@ -15,8 +15,8 @@ use bindery_grants::endpoint::Denial;
 use bindery_grants::{CallGrants, Grants};
 use bindery_json::tape::Tape;
 use bindery_types::{
-    Budget, ErrorType, Function, Limit, LimitHit, LimitName, LimitScope, Outcome, Receipt, Refusal,
-    Run,
+    Budget, ErrorType, Function, Limit, LimitHit, LimitName, LimitsInForce, Outcome, Receipt,
+    Refusal, Run,
 };
 use tokio::time::Instant;
 use tracing::Span;
@@ -372,11 +372,7 @@ fn conclude(end: End, ask: &Ask<'_>, function: &Function) -> Run {
         effects_dropped,
         limits_hit: met(limiter.refused(), &captures.limit_hits),
         exit_code: exit_code(&outcome),
-        limits: ask
-            .budget
-            .values(LimitScope::Call)
-            .map(|(name, limit)| (name.as_str(), limit))
-            .collect(),
+        limits: LimitsInForce::of(ask.budget),
     };
     record(&receipt, &outcome);
     Run {

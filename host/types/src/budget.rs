@@ -4,7 +4,9 @@
 //! `unlimited` lifts one. The table below generates the command line's `--limit`, the
 //! documentation and the `limits` of a receipt.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
@@ -301,10 +303,11 @@ pub struct LimitHit {
     pub used: u64,
 }
 
-/// The limits of one call (or of a host): the defaults with what was set on top.
+/// The limits of one call (or of a host): the defaults with what was set on top. Clones
+/// share what was set until one of them sets more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    set: std::collections::BTreeMap<LimitName, Limit>,
+    set: Arc<BTreeMap<LimitName, Limit>>,
 }
 
 impl Budget {
@@ -334,7 +337,7 @@ impl Budget {
                 ceiling,
             }),
             _ => {
-                self.set.insert(name, limit);
+                Arc::make_mut(&mut self.set).insert(name, limit);
                 Ok(())
             }
         }
@@ -441,6 +444,14 @@ mod tests {
             "limit `memory` may be at most 1073741824 here, unlimited was asked"
         );
         assert_eq!(budget.get(LimitName::Memory), Limit::Finite(64 << 20));
+    }
+
+    #[test]
+    fn a_clone_that_is_given_another_limit_leaves_the_first_as_it_was() {
+        let first = Budget::default().with(LimitName::Fuel, 7).unwrap();
+        let second = first.clone().with(LimitName::Fuel, 8).unwrap();
+        assert_eq!(first.get(LimitName::Fuel), Limit::Finite(7));
+        assert_eq!(second.get(LimitName::Fuel), Limit::Finite(8));
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub use id::{
 pub use moment::Moment;
 pub use name::{FunctionName, InterfaceName, NameError};
 pub use outcome::{Outcome, Run};
-pub use receipt::{Captured, NestedUse, Receipt};
+pub use receipt::{Captured, LimitsInForce, NestedUse, Receipt};
 pub use refusal::{Blame, Category, ErrorType, NextAction, Refusal};
 pub use shape::{Function, Import, Param, Producer, ResolveError, Satisfier, Shape, Uncallable};
 pub use ty::{

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
 /// `ns:package/interface@version` (or a plain name) of an imported or exported interface.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceName {
-    text: String,
+    text: Arc<str>,
     path_bytes: usize,
 }
 
@@ -96,7 +97,7 @@ impl FromStr for InterfaceName {
         }
         check(text)?;
         Ok(Self {
-            text: text.to_owned(),
+            text: text.into(),
             path_bytes: text.find('@').unwrap_or(text.len()),
         })
     }
@@ -119,7 +120,8 @@ impl Serialize for InterfaceName {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FunctionName {
     interface: Option<InterfaceName>,
-    function: String,
+    /// Counted: every receipt has the name.
+    function: Arc<str>,
 }
 
 impl FunctionName {
@@ -135,7 +137,7 @@ impl FunctionName {
         check(function)?;
         Ok(Self {
             interface,
-            function: function.to_owned(),
+            function: function.into(),
         })
     }
 
@@ -153,7 +155,7 @@ impl FunctionName {
     pub fn is(&self, text: &str) -> bool {
         let interface = self.interface.as_ref().map_or("", InterfaceName::as_str);
         let place = text
-            .strip_suffix(self.function.as_str())
+            .strip_suffix(&*self.function)
             .and_then(|rest| rest.strip_suffix('#'));
         place == Some(interface)
     }
@@ -162,14 +164,14 @@ impl FunctionName {
     /// can mean this function.
     pub fn answers_to(&self, asked: &str) -> bool {
         let Some((place, function)) = asked.rsplit_once('#') else {
-            return asked == self.function;
+            return asked == &*self.function;
         };
         let place_fits = match &self.interface {
             _ if place.is_empty() => true,
             Some(name) => [name.as_str(), name.path(), name.short()].contains(&place),
             None => false,
         };
-        place_fits && function == self.function
+        place_fits && function == &*self.function
     }
 }
 

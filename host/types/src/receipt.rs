@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::{Digest, Effect, EffectKind, FunctionName, Limit};
+use crate::{Budget, Digest, Effect, EffectKind, FunctionName, Limit, LimitName, LimitScope};
 
 /// Text a guest gave to a stream, cut at its limit on a character boundary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -102,5 +102,37 @@ pub struct Receipt {
     /// Exit code of the command line for this outcome.
     pub exit_code: u8,
     /// The limits in force.
-    pub limits: BTreeMap<&'static str, Limit>,
+    pub limits: LimitsInForce,
+}
+
+/// The limits that a call was under. It shares the call's budget: most receipts are dropped
+/// without anybody asking for the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitsInForce(Budget);
+
+impl LimitsInForce {
+    /// Those of `budget` that are a call's.
+    #[must_use]
+    pub fn of(budget: &Budget) -> Self {
+        Self(budget.clone())
+    }
+
+    /// The limit `name`; none when it is no limit of a call.
+    #[must_use]
+    pub fn get(&self, name: LimitName) -> Option<Limit> {
+        (name.scope() == LimitScope::Call).then(|| self.0.get(name))
+    }
+
+    /// All of them, in the order of their names.
+    #[must_use]
+    pub fn by_name(&self) -> BTreeMap<&'static str, Limit> {
+        let rows = self.0.values(LimitScope::Call);
+        rows.map(|(name, limit)| (name.as_str(), limit)).collect()
+    }
+}
+
+impl Serialize for LimitsInForce {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.by_name().serialize(serializer)
+    }
 }

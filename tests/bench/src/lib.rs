@@ -47,6 +47,7 @@ mod start;
 
 pub mod goal;
 pub mod measure;
+pub mod pace;
 pub mod raw;
 pub mod rig;
 pub mod row;

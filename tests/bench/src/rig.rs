@@ -9,6 +9,8 @@ use bindery_sandbox::{Cancel, LoadedComponent, Sandbox, SandboxConfig};
 use bindery_types::{Budget, LimitName, Outcome, Refusal, Run};
 use tokio::runtime::Runtime;
 
+use crate::pace::Pace;
+
 /// The question that small calls ask.
 pub const QUESTION: &str = "how far is it to Oslo?";
 
@@ -27,6 +29,8 @@ pub struct Guest {
 
 /// A sandbox with one thread to run on, and two guests.
 pub struct Rig {
+    /// How many rounds rows make.
+    pub pace: Pace,
     /// The executor.
     pub runtime: Runtime,
     /// The sandbox.
@@ -43,7 +47,7 @@ impl Rig {
     /// # Errors
     ///
     /// When the guests do not build or the engine does not start.
-    pub fn new() -> Result<Self> {
+    pub fn new(pace: Pace) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -51,6 +55,7 @@ impl Rig {
         let answer = guest(&runtime, &sandbox, "answer")?;
         let crossing = guest(&runtime, &sandbox, "crossing")?;
         Ok(Self {
+            pace,
             runtime,
             sandbox,
             answer,

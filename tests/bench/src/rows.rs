@@ -17,6 +17,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
+use crate::pace::Pace;
 use crate::rig::Rig;
 use crate::row::Row;
 
@@ -50,8 +51,8 @@ const GROUPS: [Group; 14] = [
 /// # Errors
 ///
 /// When what all of them need is missing.
-pub fn measure(wanted: &str) -> Result<Vec<Row>> {
-    let rig = Rig::new()?;
+pub fn measure(wanted: &str, pace: Pace) -> Result<Vec<Row>> {
+    let rig = Rig::new(pace)?;
     let mut rows = Vec::new();
     for (name, group) in GROUPS.iter().filter(|(name, _)| name.contains(wanted)) {
         let started = Instant::now();

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use crate::pace::Pace;
 use crate::row::{Row, Unit};
 
 const HEAD: [&str; 8] = [
@@ -48,11 +49,11 @@ pub fn text(rows: &[Row]) -> String {
 /// # Errors
 ///
 /// When the file cannot be written.
-pub fn write_json(rows: &[Row], path: &Path) -> Result<()> {
+pub fn write_json(rows: &[Row], pace: Pace, path: &Path) -> Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let text = serde_json::to_string_pretty(&serde_json::json!({ "rows": rows }))?;
+    let text = serde_json::to_string_pretty(&serde_json::json!({ "pace": pace, "rows": rows }))?;
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 

@@ -1,6 +1,7 @@
 //! The arithmetic of the bench: what a wrong median or verdict would make of true figures.
 
 use bindery_bench::goal::Goal;
+use bindery_bench::pace::Pace;
 use bindery_bench::row::{Row, Unit};
 use bindery_bench::stats::{Pair, Summary, quantile};
 use bindery_bench::table;
@@ -64,6 +65,17 @@ fn a_row_is_judged_whether_its_goal_or_its_figure_comes_first() {
 }
 
 #[test]
+fn a_quick_run_makes_fewer_rounds_and_never_none() {
+    assert_eq!((Pace::Full.rounds(41), Pace::Full.long_rounds(3)), (41, 3));
+    assert_eq!((Pace::Quick.rounds(41), Pace::Quick.long_rounds(3)), (5, 1));
+    assert_eq!(
+        Pace::Quick.rounds(2),
+        2,
+        "never more than the full run makes"
+    );
+}
+
+#[test]
 fn a_row_without_a_figure_is_neither_met_nor_missed_and_says_why() {
     let row = Row::new("peer", "this", "that").goal(Goal::AtMost(1.0));
     let row = row.absent("it is not installed");
@@ -81,8 +93,9 @@ fn a_missed_goal_shows_in_the_table_and_in_the_json() {
     assert!(text.contains("NO") && text.contains("4.00 ms"), "{text}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("below/bench.json");
-    table::write_json(&[row], &path).unwrap();
+    table::write_json(&[row], Pace::Quick, &path).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    assert_eq!(json["pace"], "quick", "such figures decide nothing");
     assert_eq!(json["rows"][0]["met"], false);
     assert_eq!(json["rows"][0]["goal"]["at_most"], 2.0);
     assert_eq!(json["rows"][0]["figure"]["median"], 4.0);

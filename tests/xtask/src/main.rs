@@ -29,8 +29,10 @@ usage: cargo xtask TASK
   test                 gets what is missing, builds, passes every test
   guests [ROUTE]       gets the guests' toolchain and builds every guest; ROUTE is one of
                        present, rustup, debian (default: the first that works)
-  bench [ROWS]         builds as shipped, gets the peers, measures, prints one table of ratios;
-                       ROWS is a part of the names of the groups to measure
+  bench [--quick] [ROWS]
+                       builds as shipped, gets the peers, measures, prints one table of ratios;
+                       ROWS is a part of the names of the groups to measure, --quick makes
+                       few rounds, to see that every row has a figure
   lint                 formatting, clippy, documentation: warnings are errors
   cases [ID…] [-o json]
                        which test answers which case, attack, rule or requirement, and
@@ -59,8 +61,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["test"] => test::test(),
         ["guests"] => guests::guests(None),
         ["guests", route] => guests::guests(Some(route)),
-        ["bench"] => bench::bench(""),
-        ["bench", rows] => bench::bench(rows),
+        ["bench", words @ ..] => bench::bench(words),
         ["lint"] => lint::lint(),
         ["cases", words @ ..] => cases::cases(words),
         [task, ..] => bail!("no task `{task}` with these arguments\n\n{HELP}"),

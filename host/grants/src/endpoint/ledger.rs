@@ -44,11 +44,11 @@ pub struct EndpointReport {
 }
 
 impl Ledger {
-    pub(super) fn new(budget: &Budget) -> Arc<Self> {
-        Arc::new(Self {
+    pub(super) fn new(budget: &Budget) -> Self {
+        Self {
             budget: budget.clone(),
             account: Mutex::default(),
-        })
+        }
     }
 
     pub(super) fn limit(&self, name: LimitName) -> Limit {
@@ -196,7 +196,8 @@ mod tests {
     use super::*;
 
     fn request(name: LimitName, limit: u64) -> Arc<Request> {
-        Request::new(&Ledger::new(&Budget::default().with(name, limit).unwrap()))
+        let budget = Budget::default().with(name, limit).unwrap();
+        Request::new(&Arc::new(Ledger::new(&budget)))
     }
 
     #[test]

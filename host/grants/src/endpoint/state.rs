@@ -22,6 +22,7 @@ use super::network::{Network, System};
 use super::target::Target;
 use crate::Meter;
 use crate::credential::{Armed, Keyring};
+use crate::shared::Shared;
 
 /// Bytes a guest may write to a body at once (H27).
 const CHUNK_BYTES_MAX: usize = 64 << 10;
@@ -67,8 +68,9 @@ pub struct EndpointState {
 /// Judges and sends; what `wasi:http` calls back.
 pub(super) struct Sender {
     grants: Vec<EndpointGrant>,
-    network: Arc<dyn Network>,
-    ledger: Arc<Ledger>,
+    budget: Budget,
+    /// What the requests of the call used; made with the first of them.
+    ledger: Shared<Ledger>,
     /// What answers are searched for, in a call that holds credentials.
     keyring: Option<Keyring>,
     /// The request being handed over; taken by the hook, which proves that it got there.
@@ -84,8 +86,8 @@ impl EndpointState {
             ctx,
             sender: Sender {
                 grants,
-                network: Arc::new(System),
-                ledger: Ledger::new(budget),
+                budget: budget.clone(),
+                ledger: Shared::new(),
                 keyring: None,
                 next: None,
             },
@@ -95,7 +97,7 @@ impl EndpointState {
 
     /// The limit `name` of the call.
     pub(super) fn limit(&self, name: LimitName) -> bindery_types::Limit {
-        self.sender.ledger.limit(name)
+        self.sender.budget.get(name)
     }
 
     /// The credentials of the call were read: answers are searched for them.
@@ -105,7 +107,7 @@ impl EndpointState {
 
     /// A request is handed over next; its effect is noted as `resource`.
     pub(super) fn begin(&mut self, meter: &mut Meter, resource: String) -> Arc<Request> {
-        let request = Request::new(&self.sender.ledger);
+        let request = Request::new(self.sender.ledger());
         let entry = meter.note(bindery_types::EffectKind::Request, resource, 0);
         if let Some(entry) = entry {
             self.noted.push((entry, Arc::clone(&request)));
@@ -122,7 +124,8 @@ impl EndpointState {
     /// Ends the call: no request of it moves another byte, the effects get the bytes they
     /// moved and the mark of those that never left.
     pub fn settle(&mut self, meter: &mut Meter) -> EndpointReport {
-        let report = self.sender.ledger.settle();
+        let ledger = self.sender.ledger.made();
+        let report = ledger.map(Ledger::settle).unwrap_or_default();
         for (entry, request) in self.noted.drain(..) {
             if let Some(effect) = meter.noted(entry) {
                 effect.bytes = request.bytes();
@@ -136,6 +139,10 @@ impl EndpointState {
 }
 
 impl Sender {
+    fn ledger(&self) -> &Arc<Ledger> {
+        self.ledger.get(|| Ledger::new(&self.budget))
+    }
+
     /// Judges `message`: what it may use, or the error the guest gets.
     fn admit(
         &self,
@@ -165,10 +172,10 @@ impl Sender {
             request.refuse(denial);
             Error::HttpRequestDenied
         })?;
-        let network = grant.network().unwrap_or(&self.network);
+        let network: Option<Arc<dyn Network>> = grant.network().cloned();
         check_declared_size(request, message).map_err(stopped)?;
         Ok(Exchange {
-            network: Arc::clone(network),
+            network: network.unwrap_or_else(|| Arc::new(System)),
             slot: request.take_off().map_err(stopped)?,
             request: Arc::clone(request),
             options: options.unwrap_or_default(),
@@ -267,7 +274,7 @@ impl WasiHttpHooks for Sender {
         let request = self
             .next
             .take()
-            .unwrap_or_else(|| Request::new(&self.ledger));
+            .unwrap_or_else(|| Request::new(self.ledger()));
         let exchange = self.admit(&request, &message, options);
         Box::new(async move {
             let (response, worker) = exchange?.run(message).await?;

@@ -4,6 +4,7 @@
 use std::alloc::System;
 
 use anyhow::Result;
+use bindery_bench::pace::Pace;
 use bindery_bench::raw::Raw;
 use bindery_bench::rig::{ASK, Rig};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -15,7 +16,7 @@ const CALLS: u32 = 1_000;
 
 #[expect(clippy::print_stdout, reason = "the bench reads it")]
 fn main() -> Result<()> {
-    let rig = Rig::new()?;
+    let rig = Rig::new(Pace::Full)?;
     let raw = Raw::ours(&rig.answer.bytes)?;
     let ours = counted(|count| rig.call(&rig.answer, "answer", ASK, count))?;
     let floor = counted(|count| raw.answer(count))?;

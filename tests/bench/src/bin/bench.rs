@@ -1,10 +1,11 @@
-//! `bindery-bench [--json FILE] [ROWS]`: measures, prints the table, writes it as JSON.
-//! ROWS is a part of the names of the groups to measure.
+//! `bindery-bench [--quick] [--json FILE] [ROWS]`: measures, prints the table, writes it as
+//! JSON. ROWS is a part of the names of the groups to measure; `--quick` makes few rounds.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use bindery_bench::pace::Pace;
 use bindery_bench::rows::{self, memory};
 use bindery_bench::table;
 
@@ -27,19 +28,20 @@ fn main() -> ExitCode {
 
 fn run() -> Result<String> {
     let mut words = std::env::args().skip(1);
-    let mut json = None;
+    let (mut json, mut pace) = (None, Pace::Full);
     let mut wanted = String::new();
     while let Some(word) = words.next() {
         match word.as_str() {
             // What the row about memory starts as a process of its own.
             memory::VERB => return memory::child(),
+            "--quick" => pace = Pace::Quick,
             "--json" => json = words.next().map(PathBuf::from),
             _ => wanted = word,
         }
     }
-    let rows = rows::measure(&wanted)?;
+    let rows = rows::measure(&wanted, pace)?;
     if let Some(path) = json {
-        table::write_json(&rows, &path)?;
+        table::write_json(&rows, pace, &path)?;
     }
     Ok(table::text(&rows))
 }

@@ -63,7 +63,7 @@ pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
                 against,
             )
             .goal(Goal::AtMost(0.5))
-            .ratio(&in_turns(ROUNDS, read, validate)?),
+            .ratio(&in_turns(rig.pace.rounds(ROUNDS), read, validate)?),
         );
         rows.push(
             Row::new(
@@ -71,7 +71,7 @@ pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
                 &format!("the same, lowered and called, {name}"),
                 against,
             )
-            .ratio(&in_turns(ROUNDS, call, validate)?),
+            .ratio(&in_turns(rig.pace.rounds(ROUNDS), call, validate)?),
         );
     }
     Ok(rows)
@@ -121,7 +121,7 @@ pub(super) fn refused(rig: &Rig) -> Result<Vec<Row>> {
         })
     };
     let call = |count| rig.call(&rig.answer, "answer", ASK, count);
-    let pair = in_turns(ROUNDS, refuse, call)?;
+    let pair = in_turns(rig.pace.rounds(ROUNDS), refuse, call)?;
     let started = sandbox.started();
     ensure!(
         started == 0,

@@ -34,7 +34,8 @@ pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
     let mut inward = raw.warm(INTERFACE, "take")?;
     let mut both = raw.warm(INTERFACE, "echo")?;
     let mut whole = raw.warm(INTERFACE, "echo")?;
-    let decoded = without_encoding(&data, |count| call(&mut both, &echo, count), two)?;
+    let rounds = rig.pace.rounds(ROUNDS);
+    let decoded = without_encoding(rounds, &data, |count| call(&mut both, &echo, count), two)?;
     let beside = |id: &str, what: &str| Row::new(id, what, "two copies of 64 KiB");
     let from_text = |count: u32| -> Result<()> {
         for _ in 0..count {
@@ -50,16 +51,17 @@ pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
             .note("from decoded bytes: writing the result as base64 is measured in the same rounds and taken off")
             .ratio_beyond(&decoded, ALLOWANCE_NS),
         Row::new("bytes-in", "64 KiB in, warm, decoded", "one copy of 64 KiB")
-            .ratio(&in_turns(ROUNDS, |count| call(&mut inward, &take, count), one)?),
+            .ratio(&in_turns(rounds, |count| call(&mut inward, &take, count), one)?),
         beside("bytes-base64", "64 KiB both ways as base64, warm")
-            .ratio(&in_turns(ROUNDS, from_text, two)?),
+            .ratio(&in_turns(rounds, from_text, two)?),
         beside("bytes-fresh", "64 KiB both ways as base64, run")
-            .ratio(&in_turns(ROUNDS, fresh, two)?),
+            .ratio(&in_turns(rounds, fresh, two)?),
     ])
 }
 
 /// The call less what encoding its result takes, against the copies.
 fn without_encoding(
+    rounds: usize,
     data: &[u8],
     mut call: impl FnMut(u32) -> Result<()>,
     mut copies: impl FnMut(u32) -> Result<()>,
@@ -76,7 +78,7 @@ fn without_encoding(
     fitting(&mut encode)?;
     let copy_count = fitting(&mut copies)?;
     let mut pair = Pair::default();
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         let whole = time(&mut call, count)?;
         pair.ours.push(whole - time(&mut encode, count)?);
         pair.theirs.push(time(&mut copies, copy_count)?);

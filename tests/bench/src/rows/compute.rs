@@ -18,7 +18,7 @@ pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
     let rounds = rounds_of_a_millisecond(&raw)?;
     let arguments = format!(r#"{{"rounds": {rounds}}}"#);
     let pair = in_turns(
-        ROUNDS,
+        rig.pace.rounds(ROUNDS),
         |count| rig.call(&rig.answer, "compute", &arguments, count),
         |count| raw.compute(rounds, count),
     )?;

@@ -24,16 +24,21 @@ pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
             "F2: fresh store, call, drop",
             "pooling defaults, our features",
         )
-        .ratio(&in_turns(ROUNDS, f2, |count| pooled.answer(count))?),
+        .ratio(&in_turns(rig.pace.rounds(ROUNDS), f2, |count| {
+            pooled.answer(count)
+        })?),
         Row::new("f2-on-demand", "F2", "on-demand defaults, our features").ratio(&in_turns(
-            ROUNDS,
+            rig.pace.rounds(ROUNDS),
             f2,
             |count| on_demand.answer(count),
         )?),
-        Row::new("f2-stack", "F2 on a pooled stack", "F2")
-            .ratio(&in_turns(ROUNDS, on_a_stack, f2)?),
+        Row::new("f2-stack", "F2 on a pooled stack", "F2").ratio(&in_turns(
+            rig.pace.rounds(ROUNDS),
+            on_a_stack,
+            f2,
+        )?),
         Row::new("run", "run, JSON to JSON", "F2")
             .goal(Goal::AtMost(1.35))
-            .ratio(&in_turns(ROUNDS, run, f2)?),
+            .ratio(&in_turns(rig.pace.rounds(ROUNDS), run, f2)?),
     ])
 }

@@ -15,8 +15,8 @@ const MANY: u32 = 64;
 
 /// The rows: the latest of each round.
 pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
-    let alone = latest(rig, 20, 1, 20)?;
-    let crowd = latest(rig, 8, MANY, 400)?;
+    let alone = latest(rig, rig.pace.rounds(20), 1, 20)?;
+    let crowd = latest(rig, rig.pace.rounds(8), MANY, 400)?;
     let allowed = 2.0 + f64::from(MANY);
     Ok(vec![
         Row::new("late", "a spinning guest alone, late by", "its deadline")

@@ -50,7 +50,7 @@ pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
 fn pair(rig: &Rig, component: &Path) -> Result<Pair> {
     let bytes: Arc<[u8]> = std::fs::read(component)?.into();
     let mut pair = Pair::default();
-    for _ in 0..ROUNDS {
+    for _ in 0..rig.pace.long_rounds(ROUNDS) {
         let folder = tempfile::tempdir()?;
         let store = folder.path().join("store");
         pair.theirs.push(load(rig, &store, &bytes, 1)?);

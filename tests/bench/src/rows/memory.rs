@@ -8,6 +8,7 @@ use bindery_sandbox::LoadedComponent;
 use bindery_types::{Budget, LimitName};
 
 use crate::goal::Goal;
+use crate::pace::Pace;
 use crate::rig::{ASK, Rig, budget, explain, run};
 use crate::row::Row;
 use crate::stats::Pair;
@@ -21,9 +22,9 @@ const FEW: usize = 100;
 const MANY: usize = 10_000;
 
 /// The row; each round is a process of its own.
-pub(super) fn rows(_rig: &Rig) -> Result<Vec<Row>> {
+pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
     let mut pair = Pair::default();
-    for _ in 0..ROUNDS {
+    for _ in 0..rig.pace.long_rounds(ROUNDS) {
         let text = said(Command::new(std::env::current_exe()?).arg(VERB))?;
         let (few, many) = text.trim().split_once(' ').context("two numbers")?;
         pair.ours.push(many.parse()?);
@@ -51,7 +52,7 @@ fn mib(bytes: &[f64]) -> f64 {
 ///
 /// When a guest is missing or the system does not tell.
 pub fn child() -> Result<String> {
-    let rig = Rig::new()?;
+    let rig = Rig::new(Pace::Full)?;
     let mix = mix(&rig)?;
     let limits = budget(&[(LimitName::Deadline, 5), (LimitName::Memory, 16 << 20)])?;
     let mut sizes = Vec::new();

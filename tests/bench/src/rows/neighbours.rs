@@ -53,14 +53,15 @@ struct Town {
 pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
     let town = Arc::new(town(rig)?);
     let rounds = rounds_of_a_millisecond(&Raw::ours(&rig.answer.bytes)?)?;
+    let turns = rig.pace.rounds(ROUNDS);
     let small = ask(rig, "answer", ASK.to_owned());
     let long = ask(rig, "compute", format!(r#"{{"rounds": {rounds}}}"#));
     let row = |id: &str, what: &str| Row::new(id, what, "without them").goal(Goal::AtMost(2.0));
     Ok(vec![
         row("neighbours", "p99 of small calls, 5 % of all hostile")
-            .ratio(&pair(&town, &small, 1_000)?),
+            .ratio(&pair(&town, &small, 1_000, turns)?),
         row("neighbours-1ms", "p99 of calls of 1 ms, 5 % of all hostile")
-            .ratio(&pair(&town, &long, 100)?),
+            .ratio(&pair(&town, &long, 100, turns)?),
     ])
 }
 
@@ -90,7 +91,7 @@ fn ask(rig: &Rig, function: &'static str, arguments: String) -> Ask {
     }
 }
 
-fn pair(town: &Arc<Town>, ask: &Ask, calls: usize) -> Result<Pair> {
+fn pair(town: &Arc<Town>, ask: &Ask, calls: usize, rounds: usize) -> Result<Pair> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -100,7 +101,7 @@ fn pair(town: &Arc<Town>, ask: &Ask, calls: usize) -> Result<Pair> {
         quantile(&times, 0.99).context("no call was measured")
     };
     p99(true)?;
-    crate::measure::turns(ROUNDS, || p99(true), || p99(false))
+    crate::measure::turns(rounds, || p99(true), || p99(false))
 }
 
 /// Nanoseconds of every call that behaves, from asking to the answer: waiting for a

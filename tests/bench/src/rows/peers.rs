@@ -40,7 +40,11 @@ pub(super) fn defaults(rig: &Rig) -> Result<Vec<Row>> {
         let pair = Peer::start(rig).and_then(|mut peer| {
             let mut f2 = |count| raw.answer(count);
             let (ours, theirs) = (fitting(&mut f2)?, peer.fitting(kind)?);
-            turns(ROUNDS, || time(&mut f2, ours), || peer.time(kind, theirs))
+            turns(
+                rig.pace.rounds(ROUNDS),
+                || time(&mut f2, ours),
+                || peer.time(kind, theirs),
+            )
         });
         with(row, pair, Row::ratio)
     };
@@ -55,7 +59,7 @@ pub(super) fn extism(rig: &Rig) -> Result<Vec<Row>> {
         let mut call = |count| rig.call(&rig.answer, "answer", ASK, count);
         let (ours, theirs) = (fitting(&mut call)?, peer.fitting("extism")?);
         turns(
-            ROUNDS,
+            rig.pace.rounds(ROUNDS),
             || time(&mut call, ours),
             || peer.time("extism", theirs),
         )

@@ -63,7 +63,11 @@ fn against_wasmtime(rig: &Rig, flags: &[&str]) -> Result<crate::stats::Pair> {
         ensure!(answer.contains(QUESTION), "the answer is {answer:?}");
         process(&mut command())?;
     }
-    turns(ROUNDS, || process(&mut ours()), || process(&mut theirs()))
+    turns(
+        rig.pace.rounds(ROUNDS),
+        || process(&mut ours()),
+        || process(&mut theirs()),
+    )
 }
 
 fn bubblewrap(rig: &Rig, row: Row) -> Result<Row> {
@@ -79,7 +83,7 @@ fn bubblewrap(rig: &Rig, row: Row) -> Result<Row> {
     let mut call = |count| rig.call(&rig.answer, "answer", ASK, count);
     let count = fitting(&mut call)?;
     let pair = turns(
-        FEW_ROUNDS,
+        rig.pace.rounds(FEW_ROUNDS),
         || time(&mut call, count),
         || process(&mut walled()),
     )?;

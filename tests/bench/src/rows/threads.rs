@@ -21,7 +21,7 @@ const STEPS: u32 = 10_000;
 /// The row, with what two threads of plain computation reach at the same time as its note.
 pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
     let (mut calls, mut plain) = (Pair::default(), Pair::default());
-    for _ in 0..FEW_ROUNDS {
+    for _ in 0..rig.pace.rounds(FEW_ROUNDS) {
         calls.ours.push(together(2, || calling(rig))?);
         calls.theirs.push(together(1, || calling(rig))?);
         plain.ours.push(together(2, computing)?);

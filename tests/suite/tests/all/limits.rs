@@ -447,8 +447,12 @@ async fn every_limit_of_a_call_is_in_its_receipt() {
     .await;
     assert_eq!(value(&run), 1);
     let limits = &receipt(&run).limits;
-    assert_eq!(limits["memory"], bindery_types::Limit::Finite(77));
-    assert!(!limits.contains_key("concurrent"));
+    let memory = limits.get(LimitName::Memory);
+    assert_eq!(memory, Some(bindery_types::Limit::Finite(77)));
+    assert_eq!(limits.get(LimitName::Concurrent), None);
+    let written = serde_json::to_value(limits).unwrap();
+    assert_eq!(written["memory"], 77);
+    assert!(written.get("concurrent").is_none());
     let unknown = call(&sandbox, &component, "no-such", "{}", &Budget::default()).await;
     assert_eq!(
         refusal(&unknown).kind(),

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use wasmtime::component::Val;
 
+use super::super::flat::SLOTS;
 use super::super::{GuestLie, OutputOverflow, Unfit};
 use super::guest::{ENCODINGS, Guest, HEAP, PAGE, Probe, boxed_params, flat_params};
 use super::kind::Kind;
@@ -154,7 +155,12 @@ proptest! {
             let params = boxed_params(&kinds);
             let (at, mut heap) = lowered_alike(&guest, "boxed", &params, &boxed, &mut dice);
 
-            let mut slot = if kinds[0].flat().len() == 1 { word } else { at };
+            let is_one_word = kinds[0].flat().len() == 1;
+            if is_one_word && kinds.iter().map(|kind| kind.flat().len()).sum::<usize>() > SLOTS {
+                // All parameters went through memory: what `flat` saw is their pointer.
+                continue;
+            }
+            let mut slot = if is_one_word { word } else { at };
             let lifted = guest.lift(&heap, slot, AMPLE).unwrap();
             let wanted = expected(&args[0], &kinds[0]);
             prop_assert_eq!((&lifted.json, lifted.is_error), (&wanted.0, wanted.1));
