@@ -10,7 +10,8 @@ use bindery_grants::Signature;
 use bindery_ledger::Actor;
 use bindery_policy::{Counter, GrantKind, Need, Scope, Session, SessionSpec, Subject};
 use bindery_types::{
-    BindingHandle, Budget, Digest, Import, Moment, Risk, Satisfier, Shape, SideEffectClass,
+    BindingHandle, Budget, Digest, GrantName, Import, Moment, Risk, Satisfier, Shape,
+    SideEffectClass,
 };
 
 /// An open session.
@@ -44,6 +45,8 @@ pub(crate) type Callees = BTreeMap<(String, String), Callee>;
 #[derive(Clone, Debug)]
 pub(crate) struct Callee {
     pub(crate) handle: BindingHandle,
+    /// The grant that lends it.
+    pub(crate) grant: GrantName,
     pub(crate) signature: Arc<Signature>,
 }
 

@@ -34,6 +34,7 @@ mod held;
 mod hooks;
 mod host;
 mod known;
+mod narrow;
 mod nested;
 mod operate;
 mod passage;

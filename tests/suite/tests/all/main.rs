@@ -17,6 +17,7 @@ mod governed;
 mod governed_composition;
 mod governed_credentials;
 mod governed_hooks;
+mod governed_narrow;
 mod governed_scene;
 mod grep;
 mod grep_tools;
