@@ -17,7 +17,7 @@ use bindery_ledger::event::{
 };
 use bindery_ledger::words::{CatalogueInput, EvidenceKind, Lifecycle, Operation};
 use bindery_ledger::{Entry, Line, State, Summary};
-use bindery_policy::{Policy, class_of, classify, graver};
+use bindery_policy::{Policy, Registration, class_of, classify, graver};
 use bindery_sandbox::LoadedComponent;
 use bindery_types::{
     CapabilityId, Digest, ErrorType, EvidenceId, ExecutionState, Moment, Namespace, Provider,
@@ -49,11 +49,13 @@ pub struct Admission {
     pub trust: TrustStatus,
     /// What is declared of all of its functions.
     pub contract: Contract,
+    /// Whether sessions find it and ask, or have it from their beginning (C-51).
+    pub registration: Registration,
 }
 
 impl Admission {
     /// A component that the operator admits: digest and contract are checked by the host,
-    /// and nothing is declared.
+    /// nothing is declared, and sessions have to ask for it.
     pub fn by_operator(namespace: Namespace, origin: impl Into<String>) -> Self {
         Self {
             namespace,
@@ -61,6 +63,7 @@ impl Admission {
             origin: origin.into(),
             trust: TrustStatus::HostVerified,
             contract: Contract::default(),
+            registration: Registration::LateBound,
         }
     }
 }
@@ -176,7 +179,7 @@ impl Plan {
         let current = governor.read();
         let shape = loaded.shape();
         let now = governor.clock.now();
-        let powers = Arc::new(Powers::of(shape));
+        let powers = Arc::new(Powers::of(shape, admission.registration));
         let mut catalogue = current.catalogue.clone();
         let mut ids = Vec::new();
         for function in shape

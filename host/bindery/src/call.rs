@@ -482,7 +482,7 @@ impl Session {
         }
     }
 
-    async fn refuse(
+    pub(crate) async fn refuse(
         &self,
         call: CallId,
         resolved: Option<&Resolved>,

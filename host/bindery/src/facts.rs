@@ -8,7 +8,7 @@ use bindery_ledger::words::{Meter, ProposalStatus};
 use bindery_ledger::{Binding, Bucket, BudgetScope, CapabilityKey, Proposal, State, Target};
 use bindery_policy::{
     ApprovalFacts, Ask, BindingFacts, Counter, Covers, Decision, Declared, EntryFacts,
-    EnvironmentFacts, Facts, Policy, Registration, Subject, Switch, Used, Window, decide,
+    EnvironmentFacts, Facts, Policy, Subject, Switch, Used, Window, decide,
 };
 use bindery_types::{ApprovalRequirement, BindingHandle, CapabilityId, CredentialName};
 
@@ -105,7 +105,7 @@ fn entry_facts<'a>(state: &State, row: &'a Row, powers: &'a Powers) -> EntryFact
         provider: Some(&descriptor.origin().provider),
         provider_live: true,
         shown: true,
-        registration: Registration::LateBound,
+        registration: powers.registration,
         execution: Some(row.execution_state),
         trust: known.map_or(bindery_types::TrustStatus::Untrusted, |known| {
             known.trust_status

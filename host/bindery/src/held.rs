@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use bindery_grants::Signature;
 use bindery_ledger::Actor;
-use bindery_policy::{Counter, GrantKind, Need, Scope, Session, SessionSpec, Subject};
+use bindery_policy::{
+    Counter, GrantKind, Need, Registration, Scope, Session, SessionSpec, Subject,
+};
 use bindery_types::{
     BindingHandle, Budget, Digest, GrantName, Import, Moment, Risk, Satisfier, Shape,
     SideEffectClass,
@@ -54,11 +56,13 @@ pub(crate) struct Callee {
 pub(crate) struct Powers {
     pub(crate) needs: Vec<Need>,
     pub(crate) possible: SideEffectClass,
+    /// How it came to be callable: the operator's word at its admission (C-51).
+    pub(crate) registration: Registration,
 }
 
 impl Powers {
     /// Read off the imports (C-57): what the binary lists, granted or not.
-    pub(crate) fn of(shape: &Shape) -> Self {
+    pub(crate) fn of(shape: &Shape, registration: Registration) -> Self {
         let mut needs: Vec<Need> = Vec::new();
         for import in &shape.imports {
             let Some(need) = need(import) else { continue };
@@ -68,7 +72,11 @@ impl Powers {
         }
         let possible = needs.iter().map(|need| worst(need.kind));
         let possible = possible.fold(SideEffectClass::None, bindery_policy::graver);
-        Self { needs, possible }
+        Self {
+            needs,
+            possible,
+            registration,
+        }
     }
 }
 

@@ -47,6 +47,7 @@ mod screening;
 mod session;
 mod settlement;
 mod start;
+mod statics;
 
 pub use admit::{Admission, Admitted};
 pub use bind::{BindRequest, Bound};
