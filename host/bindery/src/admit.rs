@@ -17,7 +17,7 @@ use bindery_ledger::event::{
 };
 use bindery_ledger::words::{CatalogueInput, EvidenceKind, Lifecycle, Operation};
 use bindery_ledger::{Entry, Line, State, Summary};
-use bindery_policy::{Policy, class_of, classify, graver};
+use bindery_policy::{Policy, Registration, class_of, classify, graver};
 use bindery_sandbox::LoadedComponent;
 use bindery_types::{
     CapabilityId, Digest, ErrorType, EvidenceId, ExecutionState, Moment, Namespace, Provider,
@@ -49,11 +49,13 @@ pub struct Admission {
     pub trust: TrustStatus,
     /// What is declared of all of its functions.
     pub contract: Contract,
+    /// Whether sessions find it and ask, or have it from their beginning (C-51).
+    pub registration: Registration,
 }
 
 impl Admission {
     /// A component that the operator admits: digest and contract are checked by the host,
-    /// and nothing is declared.
+    /// nothing is declared, and sessions have to ask for it.
     pub fn by_operator(namespace: Namespace, origin: impl Into<String>) -> Self {
         Self {
             namespace,
@@ -61,6 +63,7 @@ impl Admission {
             origin: origin.into(),
             trust: TrustStatus::HostVerified,
             contract: Contract::default(),
+            registration: Registration::LateBound,
         }
     }
 }
@@ -94,7 +97,7 @@ impl Host {
         admission: Admission,
     ) -> Result<Vec<Admitted>, Refusal> {
         let loaded = self.governor.sandbox.load(bytes).await?;
-        let powers = Powers::of(loaded.shape());
+        let powers = Powers::of(loaded.shape(), admission.registration);
         self.governor.admit(loaded, powers, &admission).await
     }
 }

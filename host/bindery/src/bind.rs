@@ -99,7 +99,11 @@ impl Session {
 
     /// I8, I11: the ledger looks at pins, policy and switches again; a change since the
     /// decision is a refusal here, and nothing was opened.
-    async fn record_opened(&self, opened: &Opened, planned: Vec<Planned>) -> Result<(), Refusal> {
+    pub(crate) async fn record_opened(
+        &self,
+        opened: &Opened,
+        planned: Vec<Planned>,
+    ) -> Result<(), Refusal> {
         let told = self.told(opened, Operation::Bind, "policy granted the binding");
         let mut batch = Vec::new();
         let mut held = Vec::new();
@@ -163,7 +167,7 @@ impl Session {
         Ok(refusal)
     }
 
-    async fn record_refused_bind(
+    pub(crate) async fn record_refused_bind(
         &self,
         found: &Found,
         refusal: &Refusal,
@@ -322,9 +326,9 @@ impl Session {
 
 /// A decision with what was looked up for it.
 pub(crate) struct Found {
-    key: Option<CapabilityKey>,
+    pub(crate) key: Option<CapabilityKey>,
     pub(crate) asked: CapabilityId,
-    schemas: Option<(Digest, Digest)>,
+    pub(crate) schemas: Option<(Digest, Digest)>,
     pub(crate) decision: Decision,
 }
 
@@ -335,7 +339,7 @@ pub(crate) fn parsed(handle: &str) -> Result<BindingHandle, Refusal> {
         .map_err(|_| bindery_ledger::Rejection::Unknown { what: "binding" }.refusal())
 }
 
-fn bound(handle: BindingHandle, grant: &Grant, held: &Held) -> Bound {
+pub(crate) fn bound(handle: BindingHandle, grant: &Grant, held: &Held) -> Bound {
     let limits = held.budget.values(bindery_types::LimitScope::Call);
     let limits = limits.map(|(name, limit)| (name.as_str().to_owned(), json!(limit)));
     Bound {

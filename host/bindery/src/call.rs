@@ -487,7 +487,7 @@ impl Session {
         }
     }
 
-    async fn refuse(
+    pub(crate) async fn refuse(
         &self,
         call: CallId,
         resolved: Option<&Resolved>,

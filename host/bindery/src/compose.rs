@@ -13,7 +13,8 @@ use bindery_policy::document::grants::Resource;
 use bindery_policy::{Grant, Ruling, Slice, Stage};
 use bindery_sandbox::LoadedComponent;
 use bindery_types::{
-    BindingHandle, CapabilityId, ErrorType, InterfaceName, Moment, Refusal, Risk, Satisfier,
+    BindingHandle, CapabilityId, ErrorType, GrantName, InterfaceName, Moment, Refusal, Risk,
+    Satisfier,
 };
 
 use crate::bind::{BindRequest, Found};
@@ -38,6 +39,8 @@ struct Wanted {
     interface: InterfaceName,
     function: String,
     capability: CapabilityId,
+    /// That names it.
+    grant: GrantName,
     signature: Arc<Signature>,
 }
 
@@ -58,8 +61,13 @@ impl Session {
         Ok(plan.made)
     }
 
-    /// A binding and all those that were opened for it.
+    /// A binding and all those that were opened for it. What was narrowed has those of the
+    /// binding that it was narrowed from, and gives back none of them.
     pub(crate) fn with_callees(&self, handle: BindingHandle) -> Vec<BindingHandle> {
+        let parent = self.governor.look(|state| state.binding(handle)?.parent);
+        if parent.flatten().is_some() {
+            return vec![handle];
+        }
         let current = self.governor.read();
         let mut all = vec![handle];
         let mut next = 0;
@@ -125,6 +133,7 @@ impl Plan<'_> {
             risk = risk.max(of_callee);
             let callee = Callee {
                 handle,
+                grant: wanted.grant,
                 signature: wanted.signature,
             };
             let import = (wanted.interface.as_str().to_owned(), wanted.function);
@@ -239,6 +248,7 @@ fn named(
             interface: interface.clone(),
             function: function.to_owned(),
             capability: capability.clone(),
+            grant: name.clone(),
             signature: Arc::new(Signature {
                 function: found.clone(),
                 types: Arc::clone(&shape.types),

@@ -87,6 +87,8 @@ async fn attempt(
     let host = Host {
         governor: Arc::new(governor),
     };
+    // Opened first: what is registered later gets no bindings that nobody will use (C-51).
+    let session = host.session(spec()?).await?;
     let powers = Powers::registered(component.shape());
     let admission = admission(component)?;
     let admitted = host
@@ -94,7 +96,6 @@ async fn attempt(
         .admit(component.clone(), powers, &admission)
         .await?;
     let capability = capability(&host, &admitted, &function)?;
-    let session = host.session(spec()?).await?;
     let reply = call(&host, &session, &capability, &direct).await;
     // The outcome counts, and is on record; the session ends with its host in any case.
     drop(session.end().await);

@@ -64,6 +64,8 @@ pub(crate) struct Current {
     pub(crate) loaded: HashMap<Digest, LoadedComponent>,
     pub(crate) sessions: HashMap<SessionId, Arc<Opened>>,
     pub(crate) bindings: HashMap<BindingHandle, Arc<Held>>,
+    /// The host's own bindings of the static registry, which nobody else sees (C-51).
+    pub(crate) registered: HashMap<(SessionId, CapabilityId), BindingHandle>,
 }
 
 /// What a record says beside its event.
@@ -114,6 +116,7 @@ impl Governor {
                 loaded: HashMap::new(),
                 sessions: HashMap::new(),
                 bindings: HashMap::new(),
+                registered: HashMap::new(),
             }),
         })
     }

@@ -12,7 +12,8 @@ use bindery_policy::{
     Counter, GrantKind, Need, Registration, Scope, Session, SessionSpec, Subject,
 };
 use bindery_types::{
-    BindingHandle, Budget, Digest, Import, Moment, Risk, Satisfier, Shape, SideEffectClass,
+    BindingHandle, Budget, Digest, GrantName, Import, Moment, Risk, Satisfier, Shape,
+    SideEffectClass,
 };
 
 /// An open session.
@@ -46,6 +47,8 @@ pub(crate) type Callees = BTreeMap<(String, String), Callee>;
 #[derive(Clone, Debug)]
 pub(crate) struct Callee {
     pub(crate) handle: BindingHandle,
+    /// The grant that lends it.
+    pub(crate) grant: GrantName,
     pub(crate) signature: Arc<Signature>,
 }
 
@@ -53,7 +56,7 @@ pub(crate) struct Callee {
 pub(crate) struct Powers {
     pub(crate) needs: Vec<Need>,
     pub(crate) possible: SideEffectClass,
-    /// How it came to be callable.
+    /// How it came to be callable: the operator's word at its admission (C-51).
     pub(crate) registration: Registration,
 }
 
@@ -62,8 +65,7 @@ impl Powers {
     /// said with it, so nothing else is needed of policy; an import that nobody granted is
     /// the sandbox's to refuse, by its name.
     pub(crate) fn registered(shape: &Shape) -> Self {
-        let mut powers = Self::of(shape);
-        powers.registration = Registration::Static;
+        let mut powers = Self::of(shape, Registration::Static);
         for need in &mut powers.needs {
             need.required = false;
         }
@@ -71,7 +73,7 @@ impl Powers {
     }
 
     /// Read off the imports (C-57): what the binary lists, granted or not.
-    pub(crate) fn of(shape: &Shape) -> Self {
+    pub(crate) fn of(shape: &Shape, registration: Registration) -> Self {
         let mut needs: Vec<Need> = Vec::new();
         for import in &shape.imports {
             let Some(need) = need(import) else { continue };
@@ -84,7 +86,7 @@ impl Powers {
         Self {
             needs,
             possible,
-            registration: Registration::LateBound,
+            registration,
         }
     }
 }

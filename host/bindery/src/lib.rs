@@ -38,6 +38,7 @@ mod held;
 mod hooks;
 mod host;
 mod known;
+mod narrow;
 mod nested;
 mod operate;
 mod passage;
@@ -50,6 +51,7 @@ mod screening;
 mod session;
 mod settlement;
 mod start;
+mod statics;
 
 pub use admit::{Admission, Admitted};
 pub use bind::{BindRequest, Bound};

@@ -103,9 +103,13 @@ impl Session {
         let guards = &self.governor.guards;
         let setting = self.governor.read().policy.document().screening;
         // What the call itself read is known by now, too.
-        let screen = resolved.resources.screen_now();
-        let screen = screen.unwrap_or_else(|_| resolved.screen.clone());
-        let screened = screened(run, &screen, guards.screening.as_ref(), setting);
+        let known = resolved.resources.screen_now();
+        let screen = known.as_ref().unwrap_or(&resolved.screen);
+        let mut screened = screened(run, screen, guards.screening.as_ref(), setting);
+        if let Err(refusal) = &known {
+            // What cannot be searched for may be in it.
+            screened.withheld = Some(Withheld::Failed(refusal.message().to_owned()));
+        }
         let mut passed = Passed {
             run: screened.run,
             withheld: None,

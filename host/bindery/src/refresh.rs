@@ -201,6 +201,7 @@ impl Governor {
             .map_err(|error| error.refusal())?;
         let mut current = self.write();
         current.sessions.remove(&session);
+        current.registered.retain(|(of, _), _| *of != session);
         let live = self.look(|state| {
             state
                 .bindings()

@@ -51,10 +51,12 @@ impl Host {
             .await
             .map_err(|error| error.refusal())?;
         governor.write().sessions.insert(id, Arc::new(opened));
-        Ok(Session {
+        let session = Session {
             governor: Arc::clone(governor),
             id,
-        })
+        };
+        session.bind_registered().await?;
+        Ok(session)
     }
 }
 

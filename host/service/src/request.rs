@@ -3,7 +3,7 @@
 //! Rule (architecture § 7): closed sets. What a session does and what an operator does are
 //! told apart here, once; the second is refused to everybody else.
 
-use bindery::policy::Stage;
+use bindery::policy::{Registration, Stage};
 use bindery::{
     CapabilityId, Contract, Digest, Namespace, PermissionMode, Principal, ProposalId, Rights,
 };
@@ -141,6 +141,8 @@ pub enum Request {
         package: Option<String>,
         /// What is declared of its functions.
         contract: Box<Contract>,
+        /// Whether sessions have it from their beginning, or bind it (C-51).
+        registration: Registration,
     },
     /// What the ledger knows of something; of everything, in short.
     Ledger {

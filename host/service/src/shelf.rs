@@ -8,6 +8,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 
+use bindery::policy::Registration;
 use bindery::{
     Admission, Contract, Digest, ErrorType, Namespace, Refusal, TrustStatus, read_component,
 };
@@ -36,6 +37,8 @@ pub(crate) struct Shelved {
     pub(crate) trust: TrustStatus,
     /// What is declared of its functions.
     pub(crate) contract: Contract,
+    /// How sessions come to it.
+    pub(crate) registration: Registration,
 }
 
 impl Shelved {
@@ -47,6 +50,7 @@ impl Shelved {
             origin: admission.origin.clone(),
             trust: admission.trust,
             contract: admission.contract.clone(),
+            registration: admission.registration,
         }
     }
 
@@ -57,6 +61,7 @@ impl Shelved {
             origin: self.origin.clone(),
             trust: self.trust,
             contract: self.contract.clone(),
+            registration: self.registration,
         }
     }
 }

@@ -156,6 +156,10 @@ pub(crate) struct AdmitArgs {
     /// Who has to say yes: no_approval, confirm_once, confirm_every_time, blocked
     #[arg(long, value_name = "WORD")]
     pub(crate) approval: Option<String>,
+    /// Register it for every session that policy lets have it, callable at stage 1 by its
+    /// name; else it is bound at run time
+    #[arg(long = "static")]
+    pub(crate) is_static: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! Words into a request: texts are read, values are converted, nothing is decided.
 
+use bindery::policy::Registration;
 use bindery::{Budget, Contract, ErrorType, LimitName, Refusal};
 use bindery_service::{BindWish, Request, RevokeTarget, SessionWish};
 use serde_json::{Map, Value, json};
@@ -209,6 +210,11 @@ fn admit(args: &AdmitArgs) -> Result<Request, Refusal> {
         namespace: args.namespace.clone(),
         package: args.package.clone(),
         contract: Box::new(contract),
+        registration: if args.is_static {
+            Registration::Static
+        } else {
+            Registration::LateBound
+        },
     })
 }
 

@@ -770,3 +770,34 @@ fn what_a_capability_stores_outlives_the_host_and_is_another_grants_nothing_g5()
     assert_eq!(second.0, 0, "{}", second.1);
     assert_ne!(first.1["value"], second.1["value"], "G5: it is durable");
 }
+
+#[test]
+fn at_stage_1_what_is_registered_is_called_and_nothing_is_bound_c_51() {
+    let mut site = Site::new(&format!("{ALLOW}[profile]\ndenied_tools = []\n"));
+    let text = std::fs::read_to_string(site.path("bindery.toml")).unwrap();
+    let text = text.replace("late_bound", "static");
+    std::fs::write(site.path("bindery.toml"), text).unwrap();
+    let words = [
+        "admit",
+        &file_tools(),
+        "--namespace",
+        "acme",
+        "--approval",
+        "no_approval",
+    ];
+    site.ok(&[&words[..], &["--static"]].concat());
+    site.start();
+    let reply = site.ok(&["call", "read_file", r#"{"path": "/src/a.txt"}"#]);
+    assert_eq!(reply["value"]["text"], "one\ntwo\n");
+    let (code, refused) = site.json(&["bind", READ]);
+    assert_eq!(
+        (code, &refused["error"]["type"]),
+        (4, &json!("stage_disabled")),
+        "R-796"
+    );
+    let (code, refused) = site.json(&["call", "absent", "{}"]);
+    assert_eq!(
+        (code, &refused["error"]["type"]),
+        (9, &json!("capability_unavailable"))
+    );
+}

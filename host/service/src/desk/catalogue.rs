@@ -44,6 +44,7 @@ impl Desk {
             namespace,
             package,
             contract,
+            registration,
         } = request
         else {
             return Err(Refusal::new(ErrorType::Internal, "this is no admission"));
@@ -54,6 +55,7 @@ impl Desk {
         let admission = Admission {
             package: package.clone(),
             contract: (**contract).clone(),
+            registration: *registration,
             ..Admission::by_operator(namespace.clone(), origin.unwrap_or_default())
         };
         let admitted = self.host.admit(bytes.clone(), admission.clone()).await?;

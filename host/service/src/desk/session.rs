@@ -199,6 +199,14 @@ impl Desk {
             Ok(capability) => capability,
             Err(refusal) => return Reply::Refused(refusal),
         };
+        // C-51: at stage 1 there is no bind; what is registered is called through the host's
+        // own binding.
+        if session.has_registered(&capability) {
+            let reply = session
+                .call_registered(&capability, arguments, options)
+                .await;
+            return Reply::Call(Box::new(reply));
+        }
         match self
             .call_once(&session, &capability, wish, (arguments, options))
             .await

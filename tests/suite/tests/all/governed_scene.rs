@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bindery::ledger::{Query, Record};
-use bindery::policy::{Document, ScopeRequest, SessionSpec, Who};
+use bindery::policy::{Document, Registration, ScopeRequest, SessionSpec, Who};
 use bindery::{
     Admission, BindRequest, Bound, CallOptions, CapabilityId, Host, HostBuilder, Outcome,
     PermissionMode, Refusal, Reply, Resources, Rights, Session, SessionId,
@@ -51,8 +51,19 @@ impl Stand {
 
     /// Admits `bytes` into the namespace `acme`, and opens a new session that sees it.
     pub(crate) async fn admit(&mut self, name: &str, bytes: impl Into<Arc<[u8]>>) {
+        self.admit_as(Registration::LateBound, name, bytes).await;
+    }
+
+    /// The same, for sessions to find or to have from their beginning.
+    pub(crate) async fn admit_as(
+        &mut self,
+        registration: Registration,
+        name: &str,
+        bytes: impl Into<Arc<[u8]>>,
+    ) {
         let mut admission = Admission::by_operator("acme".parse().unwrap(), name);
         admission.contract.approval = Some(ApprovalRequirement::NoApproval);
+        admission.registration = registration;
         let admitted = self.host.admit(bytes, admission).await;
         let admitted = admitted.unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"));
         for entry in admitted {
