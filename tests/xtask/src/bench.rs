@@ -34,11 +34,12 @@ const PROGRAMS: [Program; 4] = [
 /// Measures the rows of the groups whose names have the given part in them; all of them
 /// when none is given.
 pub(crate) fn bench(words: &[&str]) -> Result<()> {
-    let (flags, rows): (Vec<_>, Vec<_>) = words.iter().partition(|word| word.starts_with('-'));
-    if flags.iter().any(|flag| **flag != "--quick") || rows.len() > 1 {
+    let words = words.iter().copied();
+    let (flags, rows): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('-'));
+    if flags.iter().any(|flag| *flag != "--quick") || rows.len() > 1 {
         bail!("`bench` takes `--quick` and one part of the names of groups");
     }
-    let rows: &str = rows.first().copied().copied().unwrap_or("");
+    let rows: &str = rows.first().copied().unwrap_or("");
     setup::toolchain(None)?;
     for guest in ["answer", "crossing", "file-tools"] {
         rust_guest(guest)?;
