@@ -77,7 +77,7 @@ impl Session {
             Ruling::Allow(ref grant) => grant,
             Ruling::Ask(_) | Ruling::Deny(_) => return Err(self.refuse_bind(found).await?),
         };
-        let planned = match self.planned(&found, grant) {
+        let mut planned = match self.planned(&found, grant) {
             Ok(planned) => planned,
             Err(refusal) => {
                 let why = refusal.operator().unwrap_or_default().to_owned();
@@ -85,6 +85,11 @@ impl Session {
                 return Err(refusal);
             }
         };
+        let registered = self.is_registered(capability);
+        for binding in planned.iter_mut().filter(|_| registered) {
+            // C-54: the gate of what is found at run time does not concern it.
+            binding.event.route = Route::Static;
+        }
         for binding in &planned {
             if let Some((refusal, why)) = self.bind_vetoed(&binding.capability).await {
                 self.record_refused_bind(&found, &refusal, &why).await?;

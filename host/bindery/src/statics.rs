@@ -74,6 +74,13 @@ impl Session {
         Ok(())
     }
 
+    /// Whether the operator registered `capability` for sessions to have.
+    pub(crate) fn is_registered(&self, capability: &CapabilityId) -> bool {
+        let current = self.governor.read();
+        let powers = current.powers.get(capability);
+        powers.is_some_and(|powers| powers.registration == Registration::Static)
+    }
+
     fn keep_registered(&self, capability: CapabilityId, handle: BindingHandle) {
         let mut current = self.governor.write();
         current.registered.insert((self.id, capability), handle);

@@ -177,6 +177,9 @@ pub(crate) struct RunArgs {
     /// Set any limit by its name (see `bindery limits`)
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     pub(crate) limits: Vec<String>,
+    /// Keep the record of this call in a folder, made if it is not there [default: none is kept]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     #[command(flatten)]

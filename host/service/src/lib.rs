@@ -17,7 +17,7 @@ mod server;
 mod shelf;
 
 pub use client::ask;
-pub use desk::{Caller, Desk, Recording};
+pub use desk::{Caller, Desk, Recording, store};
 pub use place::Place;
 pub use reply::Reply;
 pub use request::{BindWish, Envelope, Reach, Request, RevokeTarget, SessionWish};

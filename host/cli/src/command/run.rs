@@ -1,11 +1,12 @@
 //! `bindery run`: one function of one component, under a budget and grants made from flags.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bindery::ledger::{Journal, Memory};
 use bindery::{
-    Budget, Cancel, Check, CompilePhase, CompileProgress, Compiler, ErrorType, Grants, Host,
+    Budget, Cancel, Check, CompilePhase, CompileProgress, Compiler, Direct, ErrorType, Grants, Host,
     HostBuilder, LoadedComponent, ProgressSink, Refusal, Run,
 };
 
@@ -24,6 +25,7 @@ struct Prepared {
     function: String,
     arguments: String,
     host: Host,
+    journal: Arc<dyn Journal>,
 }
 
 /// Runs the function and says what came of it.
@@ -45,11 +47,18 @@ async fn call(args: RunArgs, cancel: &Cancel) -> Result<Run, Refusal> {
         function,
         arguments,
         host,
+        journal,
     } = prepared;
     let component = load(&host, component, cancel).await?;
-    Ok(host
-        .run(&component, &function, &arguments, grants, &budget, cancel)
-        .await)
+    let direct = Direct {
+        component: &component,
+        function: &function,
+        arguments: &arguments,
+        grants,
+        budget: &budget,
+        cancel,
+    };
+    Ok(host.run_recorded(journal, direct).await)
 }
 
 /// Everything that reads: it may wait for standard input as long as that is open.
@@ -60,8 +69,17 @@ fn prepare(args: RunArgs) -> Result<Prepared, Refusal> {
         component: bindery::read_component(&args.component, &budget)?,
         arguments: operands::arguments(&args.arguments, &budget)?,
         host: host(&args.store, &budget)?,
+        journal: journal(args.record.as_deref())?,
         function: args.function,
         budget,
+    })
+}
+
+/// Where the call is recorded: in memory, unless a folder is named.
+fn journal(record: Option<&Path>) -> Result<Arc<dyn Journal>, Refusal> {
+    Ok(match record {
+        Some(folder) => Arc::new(bindery_service::store(folder)?),
+        None => Arc::new(Memory::default()),
     })
 }
 

@@ -11,6 +11,8 @@ mod cases;
 mod closed_set;
 mod ends;
 mod governed;
+mod governed_lifecycle;
+mod governed_operate;
 mod grants;
 mod help;
 mod process;

@@ -9,6 +9,8 @@ mod operate;
 mod record;
 mod session;
 
+pub use open::store;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

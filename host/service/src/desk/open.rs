@@ -104,6 +104,16 @@ fn journals(place: &Place, recording: Recording) -> Result<Journals, Refusal> {
 
 fn owned(place: &Place) -> Result<Store, Refusal> {
     place.make_data()?;
+    store(&place.store())
+}
+
+/// Opens the record in `folder` as its owner, or makes one.
+///
+/// # Errors
+///
+/// `store_unavailable` when it is another's or cannot be used, `integrity_failed` when it is
+/// not as it was written.
+pub fn store(folder: &std::path::Path) -> Result<Store, Refusal> {
     let broken = |_| Refusal::new(ErrorType::Internal, "the host's own name is no name");
     let options = Options {
         now: now(),
@@ -115,7 +125,7 @@ fn owned(place: &Place) -> Result<Store, Refusal> {
         runtime: Line::cut(concat!("bindery ", env!("CARGO_PKG_VERSION"))),
         mark: None,
     };
-    Store::open(&place.store(), &options).map_err(|error| error.refusal())
+    Store::open(folder, &options).map_err(|error| error.refusal())
 }
 
 fn now() -> Moment {
