@@ -353,7 +353,7 @@ mod tests {
         let component = Component::from_binary(&engine, bytes).unwrap();
         let mut linker = Linker::new(&engine);
         bindery_grants::link(&mut linker, &imports).unwrap();
-        let grants = CallGrants::new(Grants::default(), &budget).unwrap();
+        let grants = Box::new(CallGrants::new(Grants::default(), &budget).unwrap());
         let state = CallState::new(grants, &budget, None, Cancel::new());
         let mut store = state.into_store(&engine, &budget).unwrap();
         let error = provoke(&linker, &component, &mut store, function, argument).await;

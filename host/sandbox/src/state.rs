@@ -60,7 +60,7 @@ impl Fuel {
 
 /// The data of a store.
 pub(crate) struct CallState {
-    pub(crate) grants: CallGrants,
+    pub(crate) grants: Box<CallGrants>,
     pub(crate) limiter: Limiter,
     pub(crate) watch: Stopwatch,
     pub(crate) fuel: Fuel,
@@ -81,7 +81,7 @@ impl GrantView for CallState {
 impl CallState {
     /// The state of a call that must end by `deadline` or when cancelled.
     pub(crate) fn new(
-        grants: CallGrants,
+        grants: Box<CallGrants>,
         budget: &Budget,
         deadline: Option<Instant>,
         cancel: Cancel,
