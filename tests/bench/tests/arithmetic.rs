@@ -68,7 +68,11 @@ fn a_row_is_judged_whether_its_goal_or_its_figure_comes_first() {
 fn a_quick_run_makes_fewer_rounds_and_never_none() {
     assert_eq!((Pace::Full.rounds(41), Pace::Full.long_rounds(3)), (41, 3));
     assert_eq!((Pace::Quick.rounds(41), Pace::Quick.long_rounds(3)), (5, 1));
-    assert_eq!(Pace::Quick.rounds(2), 2, "never more than the full run makes");
+    assert_eq!(
+        Pace::Quick.rounds(2),
+        2,
+        "never more than the full run makes"
+    );
 }
 
 #[test]
