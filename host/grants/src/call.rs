@@ -153,14 +153,17 @@ impl CallGrants {
     }
 
     /// The same with the credentials that `grants` name, read now and for this call only
-    ///
+    /// . Boxed, since it is handed on a dozen times before and after the call.
     ///
     /// # Errors
     ///
     /// `credential_missing` when one cannot be had, and as [`CallGrants::new`].
-    pub async fn with_credentials(mut grants: Grants, budget: &Budget) -> Result<Self, Refusal> {
+    pub async fn with_credentials(
+        mut grants: Grants,
+        budget: &Budget,
+    ) -> Result<Box<Self>, Refusal> {
         let keyring = credential::arm(&mut grants.endpoints).await?;
-        let mut call = Self::new(grants, budget)?;
+        let mut call = Box::new(Self::new(grants, budget)?);
         if let Some(keyring) = keyring {
             call.screen = Some(keyring.screen());
             call.endpoint.search_for(keyring);

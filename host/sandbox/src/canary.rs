@@ -34,7 +34,7 @@ struct Cage {
 impl Cage {
     async fn new(engine: &Engine, canary: &InstancePre<CallState>) -> Self {
         let budget = Budget::default();
-        let grants = CallGrants::new(Grants::default(), &budget).unwrap();
+        let grants = Box::new(CallGrants::new(Grants::default(), &budget).unwrap());
         let state = CallState::new(grants, &budget, None, Cancel::new());
         let mut store = state.into_store(engine, &budget).unwrap();
         let instance = canary.instantiate_async(&mut store).await.unwrap();

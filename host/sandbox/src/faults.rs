@@ -331,4 +331,153 @@ pub(crate) fn fault(
 }
 
 #[cfg(test)]
+<<<<<<< HEAD
 mod tests;
+=======
+mod tests {
+    use bindery_grants::{CallGrants, Grants};
+    use wasmtime::Store;
+    use wasmtime::component::{Component, Linker};
+
+    use super::*;
+    use crate::cancel::Cancel;
+    use crate::pool;
+    use crate::state::CallState;
+
+    #[test]
+    fn every_trap_of_the_pinned_engine_has_a_cause_of_its_own() {
+        let traps: Vec<Trap> = (0..=u8::MAX).filter_map(Trap::from_u8).collect();
+        assert_eq!(traps.len(), 50, "H38: a new trap needs a row");
+        for trap in traps {
+            assert!(trap_cause(trap).is_some(), "H38: {trap:?}");
+        }
+    }
+
+    /// The engine's own words for what goes wrong when `function` of the hostile guest
+    /// runs with one of every countable thing less than it needs.
+    async fn words(name: &str, function: &str, argument: u32, limit: (LimitName, u64)) -> String {
+        let bytes = bindery_artefacts::wat(&format!("hostile/{name}")).unwrap();
+        words_of(&bytes, function, argument, limit).await
+    }
+
+    /// The same for two components in one, the giver's texts in `encoding`.
+    async fn words_between(encoding: &str, raw: u32) -> String {
+        let path = "guests/hostile/composed/strings.wat";
+        let text = std::fs::read_to_string(bindery_artefacts::repository().join(path)).unwrap();
+        let text = text
+            .replace("REALLOC", "(local.get $at)")
+            .replace(
+                "string-encoding=FROM",
+                &format!("string-encoding={encoding}"),
+            )
+            .replace("string-encoding=TO", "string-encoding=utf8");
+        let bytes = wat::parse_str(text).unwrap();
+        words_of(&bytes, "give", raw, (LimitName::Output, 1)).await
+    }
+
+    async fn words_of(
+        bytes: &[u8],
+        function: &str,
+        argument: u32,
+        limit: (LimitName, u64),
+    ) -> String {
+        let budget = Budget::default().with(limit.0, limit.1).unwrap();
+        let (engine, _report) = pool::build(&Budget::default(), None).unwrap();
+        let imports = crate::inspect::inspect(bytes, &budget).unwrap().imports;
+        let component = Component::from_binary(&engine, bytes).unwrap();
+        let mut linker = Linker::new(&engine);
+        bindery_grants::link(&mut linker, &imports).unwrap();
+        let grants = Box::new(CallGrants::new(Grants::default(), &budget).unwrap());
+        let state = CallState::new(grants, &budget, None, Cancel::new());
+        let mut store = state.into_store(&engine, &budget).unwrap();
+        let error = provoke(&linker, &component, &mut store, function, argument).await;
+        format!("{:#}", error.unwrap_err())
+    }
+
+    async fn provoke(
+        linker: &Linker<CallState>,
+        component: &Component,
+        store: &mut Store<CallState>,
+        function: &str,
+        argument: u32,
+    ) -> wasmtime::Result<()> {
+        let instance = linker.instantiate_async(&mut *store, component).await?;
+        if let Ok(give) = instance.get_typed_func::<(u32, u32, u32), (u32,)>(&mut *store, function)
+        {
+            return give
+                .call_async(&mut *store, (argument, 16, 2))
+                .await
+                .map(drop);
+        }
+        match instance.get_typed_func::<(u32,), ()>(&mut *store, function) {
+            Ok(function) => function.call_async(&mut *store, (argument,)).await,
+            Err(_) => {
+                let function = instance.get_typed_func::<(), ()>(&mut *store, function)?;
+                function.call_async(&mut *store, ()).await
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn every_row_of_the_table_of_texts_is_what_the_pinned_engine_says() {
+        let none = (LimitName::Output, 1);
+        let provoked = [
+            words("crowd/three", "go", 0, (LimitName::Instances, 2)).await,
+            words("crowd/three", "go", 0, (LimitName::Memories, 2)).await,
+            words("crowd/three", "go", 0, (LimitName::Tables, 2)).await,
+            words("handles/hoard", "hoard", 3, (LimitName::Handles, 2)).await,
+            words("host-calls/log", "say", 9, (LimitName::Lift, 8)).await,
+            words("handles/guess", "drop", 9, none).await,
+            words("handles/guess", "drop-as-other", 0, none).await,
+            words("handles/keep-borrow", "go", 0, none).await,
+            words_between("utf8", 0xfeff).await,
+            words_between("utf16", 0xd800).await,
+        ];
+        assert_eq!(provoked.len(), TEXTS.len(), "H38");
+        for (text, (part, _)) in provoked.iter().zip(TEXTS) {
+            assert!(text.contains(part), "H38: `{part}` in: {text}");
+        }
+    }
+
+    #[test]
+    fn what_no_slot_can_hold_is_refused_by_the_name_of_its_limit() {
+        let (engine, _report) = pool::build(&Budget::default(), None).unwrap();
+        let many = |count: usize, module: &str| {
+            let instances = "(core instance (instantiate $m))".repeat(count);
+            format!("(component (core module $m {module}) {instances})")
+        };
+        let rows = [
+            (many(65, ""), LimitName::Instances, 64),
+            (many(17, "(memory 1)"), LimitName::Memories, 16),
+            (many(1, &"(memory 1)".repeat(17)), LimitName::Memories, 16),
+            (
+                many(33, "(table 1 funcref) (table 1 funcref)"),
+                LimitName::Tables,
+                64,
+            ),
+            (
+                many(1, &"(table 1 funcref)".repeat(65)),
+                LimitName::Tables,
+                64,
+            ),
+            (many(1, "(memory 16385)"), LimitName::Memory, 1 << 30),
+            (
+                many(1, "(table 131073 funcref)"),
+                LimitName::TableElements,
+                1 << 17,
+            ),
+        ];
+        for (text, name, limit) in rows {
+            let bytes = wat::parse_str(text).unwrap();
+            let error = Component::from_binary(&engine, &bytes).err().unwrap();
+            let refusal = unloadable(&error, &engine);
+            assert_eq!(refusal.kind(), ErrorType::BudgetExhausted, "H32: {error:#}");
+            let details = refusal.details();
+            assert_eq!(
+                (&details["limit"], &details["value"]),
+                (&name.as_str().into(), &limit.into())
+            );
+        }
+    }
+}
+>>>>>>> work-b

@@ -159,7 +159,7 @@ async fn opened(
     grants: Grants,
     ask: &Ask<'_>,
     until: Option<Instant>,
-) -> Result<CallGrants, Refusal> {
+) -> Result<Box<CallGrants>, Refusal> {
     let began = Instant::now();
     tokio::select! {
         biased;
@@ -198,7 +198,8 @@ async fn race(
     until: Option<Instant>,
     cancel: &Cancel,
 ) -> Attempt {
-    let attempt = contained(attempt(store, ready));
+    // Boxed: every future around it would be moved with it, several times before it starts.
+    let attempt = contained(Box::pin(attempt(store, ready)));
     tokio::select! {
         biased;
         () = cancel.cancelled() => Attempt::Interrupted,
@@ -455,7 +456,7 @@ mod tests {
         linker.root().func_wrap("boom", boom).unwrap();
         let budget = Budget::default();
         let grants = CallGrants::new(Grants::default(), &budget).unwrap();
-        let state = CallState::new(grants, &budget, None, Cancel::new());
+        let state = CallState::new(Box::new(grants), &budget, None, Cancel::new());
         let mut store = state.into_store(engine, &budget).unwrap();
         contained(async {
             let instance = linker.instantiate_async(&mut store, component).await?;

@@ -18,7 +18,7 @@ const FUEL_SEEN_EVERY: u64 = 1_000_000;
 
 /// The data of a store.
 pub(crate) struct CallState {
-    pub(crate) grants: CallGrants,
+    pub(crate) grants: Box<CallGrants>,
     pub(crate) limiter: Limiter,
     pub(crate) watch: Stopwatch,
     pub(crate) leash: Leash,
@@ -39,7 +39,7 @@ impl GrantView for CallState {
 impl CallState {
     /// The state of a call that must end by `deadline` or when cancelled.
     pub(crate) fn new(
-        grants: CallGrants,
+        grants: Box<CallGrants>,
         budget: &Budget,
         deadline: Option<Instant>,
         cancel: Cancel,

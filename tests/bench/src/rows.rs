@@ -15,7 +15,7 @@ mod threads;
 
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::pace::Pace;
 use crate::rig::Rig;
@@ -50,8 +50,12 @@ const GROUPS: [Group; 14] = [
 ///
 /// # Errors
 ///
-/// When what all of them need is missing.
+/// When no name has it, or what all of them need is missing.
 pub fn measure(wanted: &str, pace: Pace) -> Result<Vec<Row>> {
+    if !GROUPS.iter().any(|(name, _)| name.contains(wanted)) {
+        let names = GROUPS.map(|(name, _)| name).join(", ");
+        bail!("no group has `{wanted}` in its name; the groups are {names}");
+    }
     let rig = Rig::new(pace)?;
     let mut rows = Vec::new();
     for (name, group) in GROUPS.iter().filter(|(name, _)| name.contains(wanted)) {

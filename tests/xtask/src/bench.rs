@@ -34,12 +34,13 @@ const PROGRAMS: [Program; 4] = [
 /// Measures the rows of the groups whose names have the given part in them; all of them
 /// when none is given.
 pub(crate) fn bench(words: &[&str]) -> Result<()> {
-    let words = words.iter().copied();
-    let (flags, rows): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('-'));
-    if flags.iter().any(|flag| *flag != "--quick") || rows.len() > 1 {
-        bail!("`bench` takes `--quick` and one part of the names of groups");
-    }
-    let rows: &str = rows.first().copied().unwrap_or("");
+    let (quick, rows) = match words {
+        [] => (false, ""),
+        ["--quick"] => (true, ""),
+        ["--quick", rows] | [rows, "--quick"] => (true, *rows),
+        [rows] if !rows.starts_with('-') => (false, *rows),
+        _ => bail!("`bench` takes `--quick` and one part of the names of groups"),
+    };
     setup::toolchain(None)?;
     for guest in ["answer", "crossing", "file-tools"] {
         rust_guest(guest)?;
@@ -66,7 +67,10 @@ pub(crate) fn bench(words: &[&str]) -> Result<()> {
         }
     }
     let table = folder()?.join("bench.json");
-    run(bench.args(flags).arg("--json").arg(&table).arg(rows))?;
+    if quick {
+        bench.arg("--quick");
+    }
+    run(bench.arg("--json").arg(&table).arg(rows))?;
     say(&format!("written to {}", table.display()));
     Ok(())
 }
