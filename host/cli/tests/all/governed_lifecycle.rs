@@ -1,9 +1,7 @@
 //! From admission to release as commands, with their refusals.
 
-use bindery_artefacts::rust_guest;
 use serde_json::{Value, json};
 
-use crate::cases::path_of;
 use crate::governed::{ALLOW, READ, Site, file_tools};
 use crate::process::calc;
 

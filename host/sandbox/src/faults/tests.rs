@@ -49,7 +49,7 @@ async fn words_of(bytes: &[u8], function: &str, argument: u32, limit: (LimitName
     let mut linker = Linker::new(&engine);
     bindery_grants::link(&mut linker, &imports).unwrap();
     let grants = CallGrants::new(Grants::default(), &budget).unwrap();
-    let state = CallState::new(grants, &budget, None, Cancel::new());
+    let state = CallState::new(Box::new(grants), &budget, None, Cancel::new());
     let mut store = state.into_store(&engine, &budget).unwrap();
     let error = provoke(&linker, &component, &mut store, function, argument).await;
     format!("{:#}", error.unwrap_err())
