@@ -37,10 +37,13 @@ search = true
 manifest = true
 descriptors = true
 bindings = true
+"#;
+/// The one thing that it allows, once there is an entry to name.
+const RULE: &str = r#"
 [[policy.rule]]
 decision = "allow"
 why = "the operator runs exactly this, with exactly these grants"
-namespaces = ["direct"]
+capabilities = ["ID"]
 "#;
 
 /// What one direct call is made of.
@@ -79,10 +82,10 @@ async fn attempt(
     let checked = sandbox.check(component, direct.function, direct.arguments, budget)?;
     let function = checked.function()?.name.to_string();
     drop(checked);
-    let document = document(&direct.grants, budget)?;
+    let frame = document(FRAME, &direct.grants, budget)?;
+    let class = class(&frame);
     let clock = HostClock::system(&*journal);
-    let resources = Resources::whole(std::mem::take(&mut direct.grants));
-    let governor = Governor::new(sandbox.clone(), journal, resources, clock, document)?;
+    let governor = Governor::new(sandbox.clone(), journal, Resources::default(), clock, frame)?;
     start::start(&governor)?;
     let host = Host {
         governor: Arc::new(governor),
@@ -90,12 +93,17 @@ async fn attempt(
     // Opened first: what is registered later gets no bindings that nobody will use (C-51).
     let session = host.session(spec()?).await?;
     let powers = Powers::registered(component.shape());
-    let admission = admission(component)?;
+    let admission = admission(component, class)?;
     let admitted = host
         .governor
         .admit(component.clone(), powers, &admission)
         .await?;
     let capability = capability(&host, &admitted, &function)?;
+    // Nothing was allowed so far; from here on this capability has these grants.
+    let text = format!("{FRAME}{}", RULE.replace("ID", capability.as_str()));
+    let document = document(&text, &direct.grants, budget)?;
+    let resources = Resources::whole(std::mem::take(&mut direct.grants));
+    host.reload(document, resources).await?;
     let reply = call(&host, &session, &capability, &direct).await;
     // The outcome counts, and is on record; the session ends with its host in any case.
     drop(session.end().await);
@@ -133,9 +141,9 @@ async fn call(
     Ok(session.call(&handle, direct.arguments, &options).await)
 }
 
-/// The policy: the frame, the grants by what they make possible, and the limits.
-fn document(grants: &Grants, budget: &Budget) -> Result<Document, Refusal> {
-    let mut document = Document::parse("(the command)", FRAME)?;
+/// The policy: `text`, the grants by what they make possible, and the limits.
+fn document(text: &str, grants: &Grants, budget: &Budget) -> Result<Document, Refusal> {
+    let mut document = Document::parse("(the command)", text)?;
     for (place, resource) in resources(grants)?.into_iter().enumerate() {
         let name = format!("g{place}").parse::<GrantName>();
         let name = name.map_err(|error| Refusal::new(ErrorType::Internal, error.to_string()))?;
@@ -144,10 +152,7 @@ fn document(grants: &Grants, budget: &Budget) -> Result<Document, Refusal> {
         }
         document.grants.insert(name, GrantEntry::of(resource));
     }
-    let classes = document.grants.values();
-    let classes = classes.map(|grant| class_of(&grant.slice(), grant.raised));
-    let class = classes.fold(SideEffectClass::None, graver);
-    let mode = least_mode(class.least_risk());
+    let mode = least_mode(class(&document).least_risk());
     (document.people.mode.default, document.people.mode.ceiling) = (mode, mode);
     document.limits.budgets = budget.clone();
     // What bounds this call is its own budget, which the operator has set.
@@ -158,6 +163,13 @@ fn document(grants: &Grants, budget: &Budget) -> Result<Document, Refusal> {
         }
     }
     Ok(document)
+}
+
+/// The gravest effect that the grants make possible.
+fn class(document: &Document) -> SideEffectClass {
+    let classes = document.grants.values();
+    let classes = classes.map(|grant| class_of(&grant.slice(), grant.raised));
+    classes.fold(SideEffectClass::None, graver)
 }
 
 /// The grants as a document would name them; what stands behind them is what was given.
@@ -209,14 +221,18 @@ fn endpoint(grant: &EndpointGrant) -> Result<Resource, Refusal> {
     })
 }
 
-/// The component as the operator vouches for it. Its package tells two components apart.
-fn admission(component: &LoadedComponent) -> Result<Admission, Refusal> {
+/// The component as the operator vouches for it. Its package tells two components apart;
+/// what can have effects is asked about, as everywhere, and the operator answers.
+fn admission(component: &LoadedComponent, class: SideEffectClass) -> Result<Admission, Refusal> {
     let namespace = "direct".parse();
     let namespace = namespace.map_err(|_| usage("the namespace is no name".to_owned()))?;
     let digest = component.digest().to_string();
     let mut admission = Admission::by_operator(namespace, digest.clone());
     admission.package = Some(format!("c{}", digest.get(..16).unwrap_or(&digest)));
-    admission.contract.approval = Some(ApprovalRequirement::NoApproval);
+    admission.contract.approval = Some(match class {
+        SideEffectClass::None => ApprovalRequirement::NoApproval,
+        _ => ApprovalRequirement::ConfirmEveryTime,
+    });
     Ok(admission)
 }
 

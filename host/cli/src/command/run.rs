@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bindery::ledger::{Journal, Memory};
 use bindery::{
-    Budget, Cancel, Check, CompilePhase, CompileProgress, Compiler, Direct, ErrorType, Grants, Host,
-    HostBuilder, LoadedComponent, ProgressSink, Refusal, Run,
+    Budget, Cancel, Check, CompilePhase, CompileProgress, Compiler, Direct, ErrorType, Grants,
+    Host, HostBuilder, LoadedComponent, ProgressSink, Refusal, Run,
 };
 
 use crate::answer::Answer;

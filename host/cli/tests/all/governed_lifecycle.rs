@@ -277,8 +277,9 @@ fn a_question_is_answered_over_the_socket_and_the_repeated_call_runs_once_c_56()
     site.ok(&words);
     assert_eq!(site.json(&words).0, 6, "the answer is used up");
     let pending = site.ok(&["proposals"]);
-    let last = pending["proposals"].as_array().unwrap().last().unwrap();
-    let id = last["id"].as_str().unwrap().to_owned();
+    let mut open = pending["proposals"].as_array().unwrap().iter();
+    let open = open.find(|row| row["proposal"]["status"] == "pending");
+    let id = open.unwrap()["id"].as_str().unwrap().to_owned();
     site.ok(&["deny", &id]);
     let again = site.json(&["approve", &id]);
     assert_ne!(again.0, 0, "a denied question stays denied");
@@ -292,7 +293,15 @@ fn a_run_is_recorded_where_it_is_told_to_and_nowhere_else() {
     site.ok(&add);
     assert!(!site.path("record").exists());
     site.ok(&[&add[..], &["--record", "record"]].concat());
-    let spin = ["run", &calc, "spin", "--deadline", "50ms", "--record", "record"];
+    let spin = [
+        "run",
+        &calc,
+        "spin",
+        "--deadline",
+        "50ms",
+        "--record",
+        "record",
+    ];
     assert_eq!(site.json(&spin).0, 7, "it has no effects: its end is known");
     std::fs::create_dir(site.path("data")).unwrap();
     std::fs::rename(site.path("record"), site.path("data/store")).unwrap();
