@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use bindery_artefacts::{javascript, python, repository, rust_guest, wat_file};
 use serde_json::Value;
 
+use crate::lifecycle;
 use crate::setup;
 use crate::step::{cargo, run, say, written};
 
@@ -26,6 +27,7 @@ pub(crate) fn demo() -> Result<()> {
     search(&bindery, &file_tools)?;
     another_language(&bindery)?;
     limits(&bindery, &wat_file("hostile/spin/call")?)?;
+    lifecycle::lifecycle(&bindery)?;
     say("every step did what it should");
     Ok(())
 }
@@ -188,7 +190,7 @@ fn receipt(reply: &Value) -> Result<()> {
 }
 
 /// Runs a command that must end with that code; its standard output.
-fn quiet(command: &mut Command, code: i32) -> Result<String> {
+pub(crate) fn quiet(command: &mut Command, code: i32) -> Result<String> {
     let output = command
         .output()
         .with_context(|| format!("cannot start `{}`", written(command)))?;
@@ -206,17 +208,17 @@ fn quiet(command: &mut Command, code: i32) -> Result<String> {
 }
 
 /// The same, with the command shown first.
-fn show(command: &mut Command, code: i32) -> Result<String> {
+pub(crate) fn show(command: &mut Command, code: i32) -> Result<String> {
     println!("$ {}", written(command));
     quiet(command, code)
 }
 
 /// The value at a JSON Pointer; null where there is none.
-fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
+pub(crate) fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
     value.pointer(pointer).unwrap_or(&Value::Null)
 }
 
-fn object(text: &str) -> Result<Value> {
+pub(crate) fn object(text: &str) -> Result<Value> {
     serde_json::from_str(text).with_context(|| format!("this is not one JSON object: {text}"))
 }
 

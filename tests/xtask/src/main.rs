@@ -11,6 +11,7 @@ mod bench;
 mod cases;
 mod demo;
 mod guests;
+mod lifecycle;
 mod lint;
 mod setup;
 mod step;

@@ -252,8 +252,10 @@ fn server() -> (u16, std::sync::Arc<std::sync::Mutex<Vec<String>>>) {
             let mut reader = std::io::BufReader::new(stream.try_clone().unwrap());
             let (mut line, mut key) = (String::new(), String::new());
             while reader.read_line(&mut line).unwrap_or(0) > 2 {
-                if let Some(value) = line.to_ascii_lowercase().strip_prefix("x-api-key: ") {
-                    key = line[line.len() - value.len()..].trim().to_owned();
+                if let Some((name, value)) = line.split_once(": ")
+                    && name.eq_ignore_ascii_case("x-api-key")
+                {
+                    key = value.trim().to_owned();
                 }
                 line.clear();
             }

@@ -203,11 +203,24 @@ impl Desk {
         }
     }
 
-    /// A capability by id or by public name; what is neither is absent (C-48).
+    /// A capability by id or by public name; what is neither is absent (C-48). An operator
+    /// is told which entries a name that several share could mean.
     fn capability(&self, text: &str) -> Result<CapabilityId, Refusal> {
-        capability(text, self.host.names()).ok_or_else(|| {
-            let text = "no such capability can be called here";
-            Refusal::new(ErrorType::CapabilityUnavailable, text)
+        let names = self.host.names();
+        if let Some(id) = capability(text, names.clone()) {
+            return Ok(id);
+        }
+        let said = "no such capability can be called here";
+        let refusal = Refusal::new(ErrorType::CapabilityUnavailable, said);
+        let alike = names.iter().filter(|(_, name)| {
+            let shared = name.strip_prefix(text);
+            shared.is_some_and(|rest| rest.starts_with('_'))
+        });
+        let alike: Vec<String> = alike.map(|(id, name)| format!("`{name}` ({id})")).collect();
+        Err(if alike.is_empty() {
+            refusal
+        } else {
+            refusal.for_operator(format!("do you mean {}", alike.join(" or ")))
         })
     }
 

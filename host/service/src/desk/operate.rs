@@ -33,6 +33,11 @@ impl Desk {
             RevokeTarget::Named(text) => self.target(text)?,
         };
         let (shown, done) = (json!(target), if lift { "lifted" } else { "revoked" });
+        let thrown = self.look(|state| state.switches().any(|(known, _)| *known == target));
+        if thrown == Some(!lift) {
+            // It is so already: nothing is left to do, or to record twice.
+            return Ok(json!({ "target": shown, "status": done, "already": true }));
+        }
         if lift {
             self.host.lift(target, reason).await?;
         } else {
