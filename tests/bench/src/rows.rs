@@ -5,6 +5,7 @@ mod arguments;
 mod bytes;
 mod compute;
 mod floor;
+mod governed;
 mod lateness;
 mod load;
 pub mod memory;
@@ -28,8 +29,9 @@ const FEW_ROUNDS: usize = 15;
 
 type Group = (&'static str, fn(&Rig) -> Result<Vec<Row>>);
 
-const GROUPS: [Group; 14] = [
+const GROUPS: [Group; 15] = [
     ("floor", floor::rows),
+    ("governed", governed::rows),
     ("defaults", peers::defaults),
     ("allocations", allocations::rows),
     ("compute", compute::rows),
