@@ -184,14 +184,31 @@ impl Stages {
         if self.is_on(stage) {
             return Ok(());
         }
+        let lines: Vec<String> = self
+            .off_below(stage)
+            .map(|stage| format!("{stage} = true"))
+            .collect();
         Err(
             Refusal::new(ErrorType::StageDisabled, "this is switched off here")
                 .for_operator(format!(
-                    "stage {} is off; `[stages] {stage} = true` turns it on",
-                    stage.number()
+                    "stage {} is off; under `[stages]` of the configuration, `{}` turns it on",
+                    stage.number(),
+                    lines.join("`, `")
                 ))
                 .with("stage", stage.number()),
         )
+    }
+
+    /// `stage` and what it needs, as far as they are off, in order.
+    fn off_below(self, stage: Stage) -> impl Iterator<Item = Stage> {
+        let mut needed = vec![stage];
+        let mut next = 0;
+        while let Some(stage) = needed.get(next) {
+            needed.extend(stage.prerequisites());
+            next += 1;
+        }
+        let all = Stage::ALL.iter().copied();
+        all.filter(move |one| needed.contains(one) && !self.is_on(*one))
     }
 }
 
@@ -284,6 +301,9 @@ mod tests {
     fn an_operation_of_a_stage_that_is_off_is_refused_as_disabled() {
         let refusal = Stages::default().require(Stage::Probes).unwrap_err();
         assert_eq!(refusal.kind(), ErrorType::StageDisabled, "R-800");
+        let said = refusal.operator().unwrap();
+        let lines = "`manifest = true`, `descriptors = true`, `probes = true` turns it on";
+        assert!(said.ends_with(lines), "what it needs, too: {said}");
         assert_eq!(Stages::default().require(Stage::Registry), Ok(()), "R-796");
     }
 }
