@@ -142,6 +142,7 @@ mod tests {
     }
 
     proptest! {
+        /// I29.
         #[test]
         fn names_do_not_depend_on_order_and_never_collide(
             functions in proptest::collection::vec("[a-zA-Z][a-z-]{0,60}", 1..12),

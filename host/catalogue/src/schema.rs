@@ -211,6 +211,7 @@ mod tests {
         assert!(check(&json!({ "oneOf": [{ "type": "integer" }, { "type": "string" }] })).is_ok());
     }
 
+    ///
     #[test]
     fn an_unsupported_keyword_is_named_with_its_place() {
         let schema = json!({ "properties": { "x": { "if": {} } } });

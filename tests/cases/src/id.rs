@@ -32,6 +32,7 @@ impl fmt::Display for Id {
         let (prefix, _) = FAMILIES.get(self.family).copied().unwrap_or(("?", 0));
         match prefix {
             "R-" => write!(f, "R-{:03}", self.number),
+            "C-" => write!(f, "C-{:02}", self.number),
             _ => write!(f, "{prefix}{}", self.number),
         }
     }
@@ -70,13 +71,56 @@ pub fn ids(text: &str) -> Vec<Id> {
     found
 }
 
-/// The ids in front of a test's name: `d4_twenty_processes_…`, `x6_x21_…`.
+/// The ids in front of a test's name and at its end: `d4_twenty_processes_…`,
+/// `x6_x21_…`, `r_310_a_deny_…`, `…_r319_to_r339_i9`.
 pub(crate) fn ids_of_name(name: &str) -> Vec<Id> {
-    let words = name.split('_').map(|word| ids(&word.to_uppercase()));
-    words
-        .take_while(|found| found.len() == 1)
-        .flatten()
-        .collect()
+    let words: Vec<&str> = name.split('_').collect();
+    let from = |at: usize| run(words.get(at..).unwrap_or_default());
+    let (mut found, _) = from(0);
+    let ends = |at: &usize| {
+        let (_, used) = from(*at);
+        used > 0 && at + used == words.len()
+    };
+    let back = (0..words.len()).find(ends).map(from);
+    found.extend(back.into_iter().flat_map(|(back, _)| back));
+    found
+}
+
+/// The ids that `words` begin with, and how many words they are.
+fn run(words: &[&str]) -> (Vec<Id>, usize) {
+    let (mut found, mut used): (Vec<Id>, usize) = (Vec::new(), 0);
+    loop {
+        let rest = words.get(used..).unwrap_or_default();
+        let range = !found.is_empty() && rest.first() == Some(&"to");
+        let skipped = usize::from(range);
+        let Some((id, taken)) = spelled(rest.get(skipped..).unwrap_or_default()) else {
+            return (found, used);
+        };
+        let first = found.last().copied().filter(|_| range);
+        found.extend(between(first, id));
+        found.push(id);
+        used += skipped + taken;
+    }
+}
+
+/// The id that `words` begin with as names spell them, `b1`, `r310`, `r_310`, `c54` or
+/// `c_54`, and how many words it is. Two digits tell a `C-54` from a `C5`.
+fn spelled(words: &[&str]) -> Option<(Id, usize)> {
+    let word = words.first()?;
+    let (letter, number, taken) = match *word {
+        "r" | "c" => (*word, *words.get(1)?, 2),
+        _ => word.split_at_checked(1).map(|(l, n)| (l, n, 1))?,
+    };
+    let hyphen = match (letter, number.len()) {
+        ("r", 3..) | ("c", 2) => "-",
+        _ if taken == 1 => "",
+        _ => return None,
+    };
+    let text = format!("{}{hyphen}{number}", letter.to_uppercase());
+    match ids(&text)[..] {
+        [id] => Some((id, taken)),
+        _ => None,
+    }
 }
 
 fn is_range(after: &str) -> bool {
@@ -136,8 +180,24 @@ mod tests {
                 .map(Id::to_string)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(found("d4_x6_twenty_of_b1"), ["D4", "X6"]);
+        assert_eq!(found("d4_x6_twenty_of_them"), ["D4", "X6"]);
+        assert_eq!(found("r_310_c_54_a_deny_wins"), ["R-310", "C-54"]);
         assert!(found("u64_is_exact").is_empty() && found("a_value").is_empty());
+    }
+
+    #[test]
+    fn a_name_may_end_with_ids_and_with_a_range_of_them() {
+        let found = |name| {
+            let found: Vec<String> = ids_of_name(name).iter().map(Id::to_string).collect();
+            found.join(" ")
+        };
+        assert_eq!(
+            found("a_record_is_filled_r319_to_r321_c54_i9"),
+            "R-319 R-320 R-321 C-54 I9"
+        );
+        assert_eq!(found("it_is_so_r_054_to_r_056_c9"), "R-054 R-055 R-056 C9");
+        assert_eq!(found("of_a1_nothing_is_said"), "");
+        assert_eq!(found("from_a_to_b_or_r_or_c_7"), "");
     }
 
     #[test]

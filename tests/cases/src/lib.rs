@@ -1,9 +1,9 @@
 //! Which test answers which case, attack, hardening rule, invariant or requirement.
 //!
 //! Rule: read from the sources, never from a list kept by hand. A test answers an id when
-//! the id stands in front of its name, in its documentation, in a comment or in a text
-//! inside it; the header of a file counts for the file. What is required is one data file,
-//! with a reason where another part of the product answers.
+//! the id stands in front of its name or at its end, in its documentation, in a comment or
+//! in a text inside it; the header of a file counts for the file. What is required is one
+//! data file, with a reason where another part of the product answers.
 
 mod id;
 mod required;

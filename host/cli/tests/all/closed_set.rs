@@ -110,7 +110,8 @@ fn a_value_ends_with_0_and_its_receipt() {
 
 #[test]
 fn a_trap_a_stack_overflow_and_a_lie_end_with_1() {
-    ends(&["run", &calc(), "trap"], 1, "guest_fault");
+    let trap = ends(&["run", &calc(), "trap"], 1, "guest_fault");
+    assert_eq!(trap["error"]["category"], "adapter_error", "R-746");
     let deep = ends(&["run", &calc(), "deep"], 1, "guest_fault");
     assert_eq!(deep["error"]["details"]["cause"], "stack_overflow", "C-55");
 }

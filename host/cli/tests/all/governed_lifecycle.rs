@@ -149,6 +149,7 @@ fn a_host_in_the_background_starts_answers_and_ends() {
     site.ok(&["stages", "set", "5", "on"]);
 }
 
+///
 #[test]
 fn a_host_that_was_killed_leaves_a_record_and_no_authority_r_708() {
     let mut site = Site::new(ALLOW);
@@ -173,6 +174,8 @@ fn a_host_that_was_killed_leaves_a_record_and_no_authority_r_708() {
 }
 
 /// Every operator's verb, tried by a principal with a model's rights.
+///
+/// H54, R-073, R-080, R-318.
 #[test]
 fn a_model_principal_has_no_operators_verb_on_the_socket() {
     let mut site = Site::new(ALLOW);

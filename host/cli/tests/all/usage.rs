@@ -31,6 +31,7 @@ fn refused(words: &[&str], says: &str) {
     }
 }
 
+///
 #[test]
 fn words_that_are_no_command_are_refused() {
     refused(&["frobnicate"], "frobnicate");

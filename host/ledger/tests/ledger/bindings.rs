@@ -17,6 +17,7 @@ fn bound() -> World<Memory> {
 
 type Change = fn(&mut Pins);
 
+///
 #[test]
 fn a_binding_with_any_pin_wrong_is_refused_r478_to_r492_i9() {
     let changes: [(&str, Change); 15] = [
@@ -144,6 +145,7 @@ fn no_one_writes_in_anothers_name_i38() {
     assert_eq!(rejected(world.write(nowhere)), Rejection::ForeignSession);
 }
 
+/// … R-357.
 #[test]
 fn every_trigger_ends_a_binding_and_is_named_and_leaves_others_alone_g16() {
     for trigger in Trigger::ALL {
@@ -297,6 +299,7 @@ fn a_refresh_pins_anew_and_never_wider_r546_c53() {
     );
 }
 
+///
 #[test]
 fn a_call_never_crosses_a_generation_a_catalogue_or_a_policy_i8_r539_r524_r544() {
     let mut world = bound();
@@ -354,6 +357,7 @@ fn a_generation_rises_and_never_sinks_c09() {
     world.operator(other).unwrap();
 }
 
+/// I7.
 #[test]
 fn a_switch_ends_what_it_hits_and_what_hangs_on_it_and_nothing_else_i6_h56() {
     let targets = [
@@ -462,6 +466,7 @@ fn a_session_ends_with_its_time_r538() {
     assert!(world.operator_in(2, short).is_err());
 }
 
+///
 #[test]
 fn discovery_and_refusals_change_nothing_that_decides_i2_i42() {
     let world = bound();

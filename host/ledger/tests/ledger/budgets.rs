@@ -31,6 +31,7 @@ fn key(scope: BudgetScope, meter: Meter, window_ms: Option<u64>) -> BucketKey {
     }
 }
 
+///
 #[test]
 fn exactly_as_many_of_64_are_admitted_as_are_allowed_and_the_rest_is_limit_less_spent_case_g4() {
     for limit in [1, 5] {

@@ -17,6 +17,7 @@ fn bound() -> World<Memory> {
     world
 }
 
+///
 #[test]
 fn a_start_needs_an_allow_under_the_current_rules_r548_r549_r550_i11() {
     let world = bound();
@@ -287,6 +288,7 @@ fn a_new_host_says_what_it_found_and_restores_no_authority_r374_r708_i17() {
     assert!(world.start(4, 0, 1, "writer").is_err());
 }
 
+///
 #[test]
 fn runs_move_by_the_fixed_table_only_r578() {
     use RunStatus::*;

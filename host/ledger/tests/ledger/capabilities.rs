@@ -67,6 +67,7 @@ fn standing(at: Lifecycle) -> World<Memory> {
     world
 }
 
+/// R-348 … R-352.
 #[test]
 fn a_record_moves_along_the_table_and_any_other_move_changes_nothing_r371_i42() {
     use Lifecycle::*;
@@ -114,8 +115,9 @@ fn a_move_that_says_another_origin_is_refused_r371() {
     assert!(matches!(rejected(moved), Rejection::Transition { .. }));
 }
 
+///
 #[test]
-fn every_field_of_the_record_is_filled_once_it_is_described_r319_to_r339() {
+fn every_field_of_the_record_is_filled_once_it_is_described_r319_to_r336_r338_r339() {
     let world = standing(Lifecycle::Bindable);
     let state = world.state();
     let record = state.capability(&capability("probe")).unwrap();
@@ -208,6 +210,7 @@ fn an_observation_from_the_future_or_another_environment_is_refused_r320_r338() 
     );
 }
 
+///
 #[test]
 fn no_model_writes_into_the_record_r318_r330_r345() {
     let world = World::new();
@@ -260,6 +263,7 @@ fn certainty_raises_no_trust_and_no_status_r358() {
     assert!(world.operator(absurd).is_err());
 }
 
+///
 #[test]
 fn trusted_and_pinned_becomes_bindable_without_a_probe_and_untrusted_does_not_r372() {
     let world = World::new();

@@ -43,6 +43,7 @@ fn busy() -> World<Memory> {
     world
 }
 
+///
 #[test]
 fn a_line_reads_back_and_the_fold_of_the_lines_is_the_state() {
     let world = busy();

@@ -24,6 +24,7 @@ fn keyed(world: &World<Memory>, n: u64, session: u64, under: u64) -> CallIntent 
     )
 }
 
+///
 #[test]
 fn fifty_at_once_are_one_start_case_g1_i16() {
     let world = bound();
@@ -115,6 +116,7 @@ fn a_new_binding_or_session_of_the_same_principal_repeats_no_effect_c56() {
     }
 }
 
+///
 #[test]
 fn what_failed_before_any_effect_may_run_again_and_the_unknown_may_not_i17() {
     let world = bound();

@@ -130,8 +130,9 @@ fn a_record_without_provider_reason_or_basis_cannot_be_read_r775_r776_r788() {
     assert!(serde_json::from_value::<Record>(empty).is_err());
 }
 
+///
 #[test]
-fn each_action_has_its_own_status_and_all_its_fields_r565_to_r576() {
+fn each_action_has_its_own_status_and_all_its_fields_r565_to_r575() {
     let world = eventful();
     let records = all(&world);
     let actions = actions(&records);
@@ -172,10 +173,17 @@ fn each_action_has_its_own_status_and_all_its_fields_r565_to_r576() {
         Verdict::Allow,
         "R-573"
     );
-    assert_eq!(actions[5].error, Some(ErrorType::GuestFault), "R-574");
+    let failed = &actions[5];
+    assert_eq!(failed.error, Some(ErrorType::GuestFault), "R-574");
+    assert_eq!(
+        (&failed.capability, failed.risk, failed.proposal),
+        (&done.capability, done.risk, None),
+        "R-767"
+    );
     assert!(!done.effects_missing && actions[7].effects_missing, "R-564");
 }
 
+///
 #[test]
 fn an_ask_shows_its_proposal_r569_and_a_revoke_marks_what_runs_r547() {
     let world = eventful();
@@ -192,7 +200,7 @@ fn an_ask_shows_its_proposal_r569_and_a_revoke_marks_what_runs_r547() {
 }
 
 #[test]
-fn the_trace_names_the_record_behind_every_answer_r781_to_r787() {
+fn the_trace_names_the_record_behind_every_answer_r781_to_r784_r787() {
     let mut world = World::new();
     world.open_session(0).unwrap();
     let opened = world.bind(1, 0, "writer").unwrap();

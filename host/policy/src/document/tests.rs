@@ -232,6 +232,12 @@ fn a_stage_without_its_prerequisite_is_refused_and_named() {
         [crate::Stage::Composition],
         "R-809"
     );
+    let promotion = "[stages]\npreset = \"full\"\npromotion = true\n";
+    assert_eq!(
+        Document::parse("f", promotion).unwrap().stages.unjustified,
+        [crate::Stage::Composition, crate::Stage::Promotion],
+        "R-810, R-811"
+    );
     let inference = "[stages]\npreset = \"full\"\ninference = true\n[stages.evidence]\ninference = \"run 3\"\ncomposition = \"run 3\"\n";
     assert!(
         Document::parse("f", inference)

@@ -52,6 +52,7 @@ fn given(
 const ONCE: ApprovalRequirement = ApprovalRequirement::ConfirmOnce;
 const EACH: ApprovalRequirement = ApprovalRequirement::ConfirmEveryTime;
 
+///
 #[test]
 fn r_549_a_requirement_without_an_approval_asks_and_starts_nothing() {
     for requirement in [ONCE, EACH] {

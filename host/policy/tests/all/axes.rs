@@ -6,6 +6,10 @@ use bindery_types::{ErrorType, Moment, Rights, Risk, SessionId, SideEffectClass}
 use crate::rig::{NOW_MS, Rig, WRONG};
 use crate::twins::{Change, TWINS};
 
+///
+///
+///
+/// H56.
 #[test]
 fn r_269_flipping_any_one_axis_to_blocking_denies() {
     assert_eq!(Rig::new(Verb::Call).said(), "allow");
@@ -16,6 +20,7 @@ fn r_269_flipping_any_one_axis_to_blocking_denies() {
     }
 }
 
+/// … R-267.
 #[test]
 fn every_trace_has_every_axis_once_and_in_order_whatever_blocks() {
     for (row, verb, change, _) in TWINS {
@@ -244,6 +249,11 @@ fn c_53_a_refresh_looks_past_old_versions_and_at_everything_else() {
             rig.hold(&["api"]);
         }),
         "allow"
+    );
+    assert_eq!(
+        refresh(|rig| rig.who.agent = "stub".parse().unwrap()),
+        "deny agent permission_denied",
+        "R-297"
     );
     let lost = Rig::new(Verb::Refresh).with(|rig| {
         rig.hold(&["api"]);

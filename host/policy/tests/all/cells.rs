@@ -9,6 +9,7 @@ use crate::rig::Rig;
 
 const TABLE: &str = include_str!("../data/decisions.tsv");
 
+/// R-242 … ….
 #[test]
 fn r_269_every_cell_of_the_four_axes_is_decided_as_its_row_demands() {
     let mut seen = BTreeSet::new();

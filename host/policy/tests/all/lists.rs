@@ -43,6 +43,7 @@ const DENIES: [(&str, Change); 4] = [
     }),
 ];
 
+///
 #[test]
 fn r_310_a_deny_of_any_scope_wins_over_an_allow_of_any_scope() {
     for (allowing, allow) in ALLOWS {
@@ -107,6 +108,7 @@ fn r_312_an_empty_allow_is_nothing() {
     }
 }
 
+///
 #[test]
 fn r_306_r_307_no_session_rule_raises_the_profile_ceiling_or_replaces_a_rule() {
     let raised = Rig::new(Verb::Bind).with(|rig| {

@@ -12,6 +12,7 @@ mod axes;
 mod cells;
 mod lattice;
 mod lists;
+mod refusals;
 mod rig;
 mod scopes;
 mod twins;

@@ -47,6 +47,7 @@ fn inject(syscall: &str, error: &str, times: &[u32], lasting: bool) -> (usize, u
 
 const TIMES: [u32; 9] = [1, 2, 3, 4, 5, 7, 9, 12, 16];
 
+/// H52.
 #[test]
 fn a_sync_that_fails_once_is_never_forgotten_i21() {
     for syscall in ["fdatasync", "fsync"] {
@@ -55,6 +56,7 @@ fn a_sync_that_fails_once_is_never_forgotten_i21() {
     }
 }
 
+/// H52.
 #[test]
 fn a_write_that_fails_ends_the_acknowledgements_x70() {
     for error in ["ENOSPC", "EIO", "EDQUOT"] {

@@ -209,6 +209,7 @@ fn next(seed: &mut u64) -> u64 {
     *seed
 }
 
+///
 #[test]
 fn a_thousand_kills_at_random_lose_no_acknowledged_record_and_repeat_no_effect_i17_i20() {
     let stores = KILLS / KILLS_PER_STORE;

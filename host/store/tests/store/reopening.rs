@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::rig::*;
 use crate::world::*;
 
+///
 #[test]
 fn a_state_reopens_as_it_was_closed_r374_r690_r695() {
     let place = place();
@@ -55,6 +56,7 @@ fn a_checkpoint_and_the_fold_from_the_first_record_are_one_state() {
     assert_eq!(verified.records, state(&world.journal).sequence());
 }
 
+///
 #[test]
 fn what_was_in_flight_is_uncertain_and_old_handles_are_nobodys_i17_r708() {
     let place = place();

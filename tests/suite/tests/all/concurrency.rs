@@ -82,6 +82,7 @@ async fn one_spinner_stops_nobody_on_one_worker() {
     others_go_on_beside(1).await;
 }
 
+/// I23.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn sixty_four_spinners_stop_nobody_on_one_worker() {
     others_go_on_beside(64).await;

@@ -145,6 +145,7 @@ fn kinds(host: &Host) -> Vec<&'static str> {
     all.iter().map(|record| record.entry.event.kind()).collect()
 }
 
+/// R-084, R-087.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bound_capability_runs_and_every_step_is_on_record() {
     let scene = Scene::new(READING, ApprovalRequirement::NoApproval).await;
@@ -200,6 +201,7 @@ async fn without_a_rule_nothing_is_bound() {
     assert!(!kinds(&scene.host).contains(&"binding_opened"), "I42");
 }
 
+/// R-048.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_absent_capability_and_a_hidden_one_answer_alike() {
     let hidden =
@@ -220,6 +222,7 @@ async fn an_absent_capability_and_a_hidden_one_answer_alike() {
     assert_eq!(there.kind(), ErrorType::CapabilityUnavailable);
 }
 
+/// R-471.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handle_is_nothing_in_another_session_and_a_forged_one_answers_the_same() {
     let scene = Scene::new(READING, ApprovalRequirement::NoApproval).await;
@@ -242,6 +245,7 @@ async fn a_handle_is_nothing_in_another_session_and_a_forged_one_answers_the_sam
     );
 }
 
+/// R-476.
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_arguments_are_refused_with_their_place_and_start_nothing() {
     let scene = Scene::new(READING, ApprovalRequirement::NoApproval).await;
@@ -255,6 +259,7 @@ async fn wrong_arguments_are_refused_with_their_place_and_start_nothing() {
     assert!(!kinds(&scene.host).contains(&"call_intent"), "R-512");
 }
 
+/// R-059, R-503.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_argument_rule_denies_a_path_and_lets_another_through() {
     let rules = r#"
@@ -281,6 +286,7 @@ arguments = [{ at = "/path", eq = "/src/a.txt" }]
     assert!(kinds(&scene.host).contains(&"call_decided"), "R-550");
 }
 
+/// R-061, R-473, R-504.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_needs_an_approval_asks_runs_once_after_a_yes_and_asks_again() {
     let scene = Scene::new(READING, ApprovalRequirement::ConfirmEveryTime).await;
@@ -344,6 +350,7 @@ async fn a_contract_that_declares_no_approval_is_blocked() {
     assert_eq!(refusal.kind(), ErrorType::BindingDenied, "R-261");
 }
 
+/// R-063, R-089.
 #[tokio::test(flavor = "multi_thread")]
 async fn released_and_revoked_bindings_say_what_they_are_and_run_nothing() {
     let scene = Scene::new(READING, ApprovalRequirement::NoApproval).await;
@@ -388,6 +395,7 @@ async fn released_and_revoked_bindings_say_what_they_are_and_run_nothing() {
     );
 }
 
+/// C6.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_build_of_a_component_leaves_the_old_bindings_stale() {
     let scene = Scene::new(READING, ApprovalRequirement::NoApproval).await;
@@ -400,14 +408,23 @@ async fn another_build_of_a_component_leaves_the_old_bindings_stale() {
     scene.host.admit(bytes, admission).await.unwrap();
     let reply = read(&scene.session, &handle).await;
     assert_eq!(refused(&reply), ErrorType::BindingStale, "R-528, I9");
-    assert!(kinds(&scene.host).contains(&"binding_moved"));
+    assert!(
+        kinds(&scene.host).contains(&"binding_moved"),
+        "R-064, R-065, R-089"
+    );
+    assert!(!kinds(&scene.host).contains(&"call_intent"), "R-500, R-514");
     let fresh = scene.bound().await;
+    assert!(
+        !kinds(&scene.host).contains(&"call_intent"),
+        "R-090: what failed is not called again by itself"
+    );
     assert!(matches!(
         read(&scene.session, &fresh).await.run.outcome,
         Outcome::Value(_)
     ));
 }
 
+/// R-064, R-065, R-089.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_binding_that_a_new_entry_does_not_touch_is_pinned_anew_and_goes_on() {
     let scene = Scene::new(READING, ApprovalRequirement::NoApproval).await;
@@ -489,6 +506,7 @@ async fn the_text_of_a_result_is_kept_for_an_idempotency_key_alone() {
     assert!(kept(&keyed).is_some(), "I16");
 }
 
+/// R-062, R-505.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_budget_for_two_calls_admits_exactly_two() {
     let rules = format!("{READING}\n[aggregates.session]\ncalls = 2\n");

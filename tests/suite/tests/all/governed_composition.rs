@@ -265,6 +265,7 @@ async fn an_import_is_answered_by_exactly_its_version_with_equal_types_and_nothi
     }
 }
 
+/// I40.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_import_that_no_grant_names_a_capability_for_is_missing_before_anything_runs() {
     let document = allow("acme:chain/l0#say", &[], "");
@@ -276,9 +277,11 @@ async fn an_import_that_no_grant_names_a_capability_for_is_missing_before_anythi
     let refusal = refusal(&reply);
     assert_eq!(refusal.kind(), ErrorType::DependencyMissing, "R-658");
     assert!(refusal.message().contains("test:echo/echo@1.0.0"), "U3");
-    assert!(reply.run.receipt.is_none());
+    assert!(reply.run.receipt.is_none(), "R-734");
+    assert_eq!(stand.host.catalogue().len(), 2, "R-092: nothing was added");
 }
 
+/// I40.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_callee_that_no_rule_allows_is_not_lent_by_its_caller() {
     let document = format!(
@@ -365,6 +368,7 @@ async fn a_callee_has_its_own_limit_and_never_more_than_its_caller_has_left() {
     assert!(receipt.fuel_used <= 100_000, "R-662, I22");
 }
 
+///
 #[tokio::test(flavor = "multi_thread")]
 async fn what_runs_below_a_caller_ends_with_its_deadline_and_is_on_record() {
     let stand = chain(2, endless(&link(1).0), "[budgets]\ndeadline = \"300ms\"\n").await;

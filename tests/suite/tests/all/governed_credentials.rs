@@ -95,6 +95,7 @@ fn url(server: &Server) -> Value {
     json!({ "url": format!("http://{}/data", server.authority()) })
 }
 
+/// I25, R-891, R-893.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_scope_with_a_credential_sends_it_and_nothing_that_is_left_says_it() {
     let server = echo().await;
@@ -114,6 +115,7 @@ async fn a_scope_with_a_credential_sends_it_and_nothing_that_is_left_says_it() {
     assert!(opened.contains("provider_secret"), "R-595");
 }
 
+/// I25, R-890.
 #[tokio::test(flavor = "multi_thread")]
 async fn arguments_that_carry_the_credential_are_masked_in_every_record() {
     let server = echo().await;
@@ -179,6 +181,7 @@ async fn an_agent_that_the_credential_is_not_for_is_told_that_it_is_missing() {
     assert_eq!(refusal.kind(), ErrorType::CredentialMissing, "R-582, R-592");
 }
 
+///
 #[tokio::test(flavor = "multi_thread")]
 async fn a_credential_that_the_host_does_not_hold_is_missing_at_the_binding() {
     let server = echo().await;

@@ -180,6 +180,7 @@ async fn a_hook_that_says_no_after_a_call_withholds_its_result_and_the_end_is_on
     }
 }
 
+///
 #[tokio::test(flavor = "multi_thread")]
 async fn text_that_looks_like_a_secret_is_masked_in_the_result() {
     let stand = stand("", |builder| builder).await;

@@ -322,6 +322,8 @@ impl Leased {
 
 /// H25, R-881: a change under way when the deadline passes cannot be called back, so the
 /// outcome says that nobody knows, and the only next step is to find out. It does happen.
+///
+///
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_that_hangs_beyond_the_deadline_is_uncertain_and_may_still_happen() {
     let disk = Disk::new().await;

@@ -240,6 +240,7 @@ async fn the_field_of_a_credential_is_the_hosts_alone() {
     );
 }
 
+/// I26.
 #[tokio::test]
 async fn a_redirect_takes_no_credential_to_another_origin() {
     let other = Server::start(|mut stream, head| async move {
@@ -280,6 +281,7 @@ async fn what_another_server_says_is_searched_too() {
     );
 }
 
+/// I26.
 #[tokio::test]
 async fn a_credential_is_for_the_origin_as_it_was_written() {
     let server = Server::answering(ok("done")).await;
@@ -471,6 +473,7 @@ impl Write for Page {
     }
 }
 
+///
 #[tokio::test]
 async fn tracing_at_its_finest_shows_no_credential() {
     let server = echo_server(7).await;
@@ -494,6 +497,7 @@ async fn tracing_at_its_finest_shows_no_credential() {
     assert_unseen(&seen);
 }
 
+///
 #[tokio::test]
 async fn a_request_is_sent_once_whatever_comes_of_it() {
     async fn dropped(_: TcpStream, _: String) -> std::io::Result<()> {

@@ -318,6 +318,8 @@ async fn bytes_copied_out_in_one_host_call_stop_at_exactly_their_limit() {
 }
 
 /// H17, R-017: bounded before the text is built.
+///
+///
 #[tokio::test]
 async fn output_stops_at_exactly_its_limit() {
     // 100 letters and two quotes.

@@ -19,6 +19,7 @@ mod governed_credentials;
 mod governed_hooks;
 mod governed_narrow;
 mod governed_scene;
+mod governed_session;
 mod governed_static;
 mod grep;
 mod grep_tools;

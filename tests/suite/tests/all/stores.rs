@@ -477,6 +477,7 @@ async fn a_backend_that_fails_is_told_to_the_operator_and_only_to_them() {
     assert!(run.denials[0].contains("/var/data is full"), "U1");
 }
 
+///
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_that_outlives_its_call_makes_the_outcome_uncertain() {
     let driver = driver().await;
