@@ -5,31 +5,25 @@
 //! together or none does; what changed ends the bindings of the old one and moves nothing
 //! to the new.
 
+mod record;
+
 use std::sync::Arc;
 
 use bindery_catalogue::{
     Catalogue, Classification, Contract, Descriptor, Entry as Row, EntryKind, Origin, Surroundings,
     Verdict, validate,
 };
-use bindery_ledger::event::{
-    CapabilityDescribed, CapabilityDiscovered, CapabilityMoved, CapabilityObserved,
-    CatalogueChanged, EvidenceRecorded, PolicyReplaced,
-};
-use bindery_ledger::words::{CatalogueInput, EvidenceKind, Lifecycle, Operation};
-use bindery_ledger::{Entry, Line, State, Summary};
+use bindery_ledger::words::Trigger;
 use bindery_policy::{Policy, Registration, class_of, classify, graver};
 use bindery_sandbox::LoadedComponent;
 use bindery_types::{
-    CapabilityId, Digest, ErrorType, EvidenceId, ExecutionState, Moment, Namespace, Provider,
-    ProviderFamily, Refusal, Shape, SideEffectClass, SourceKind, TrustStatus, ValidationStatus,
-    canonical_digest,
+    CapabilityId, Digest, ErrorType, ExecutionState, Moment, Namespace, Provider, ProviderFamily,
+    Refusal, Shape, SideEffectClass, SourceKind, TrustStatus, ValidationStatus,
 };
 use serde::Serialize;
-use serde_json::json;
 
 use crate::Host;
-use crate::clock::random;
-use crate::facts::{declared, key_of};
+use crate::facts::declared;
 use crate::governor::{Current, Governor, compiled, known_names, names_of, version_of};
 use crate::held::Powers;
 
@@ -118,8 +112,7 @@ impl Governor {
         self.record(batch).await.map_err(|error| error.refusal())?;
         let admitted = plan.admitted();
         plan.take_effect(self, loaded);
-        self.look_again(bindery_ledger::words::Trigger::CapabilityEntryChanged)
-            .await?;
+        self.look_again(Trigger::CapabilityEntryChanged).await?;
         Ok(admitted)
     }
 }
@@ -249,142 +242,6 @@ impl Plan {
         admitted.collect()
     }
 
-    /// The records of this admission, in an order in which each may follow the last.
-    fn entries(&self, governor: &Governor) -> Result<Vec<Entry>, Refusal> {
-        let told = governor.own(Operation::Admit, "a component was admitted");
-        let mut batch = Vec::new();
-        if self.policy.version() != self.policy_before {
-            let replaced = PolicyReplaced {
-                from: self.policy_before,
-                to: self.policy.version(),
-            };
-            batch.push(governor.entry(&told, replaced));
-        }
-        if self.after != self.before {
-            let changed = CatalogueChanged {
-                session: None,
-                from: self.before,
-                to: self.after,
-                inputs: vec![CatalogueInput::Descriptors, CatalogueInput::SchemaHashes],
-            };
-            batch.push(governor.entry(&told, changed));
-        }
-        let known = governor.look(|state| self.known(state)).unwrap_or_default();
-        for row in self.catalogue.entries() {
-            let mine = self
-                .rows
-                .iter()
-                .find(|(mine, ..)| mine.descriptor.id() == row.descriptor.id());
-            let place = known.iter().find(|(key, ..)| *key == key_of(row));
-            match (mine, place) {
-                (Some((row, verdict, powers)), None) => {
-                    self.introduce(governor, row, verdict, powers, &mut batch)?;
-                }
-                (_, Some((_, generation))) => {
-                    batch.push(governor.entry(&told, self.observed(governor, row, *generation)));
-                }
-                (None, None) => {}
-            }
-        }
-        Ok(batch)
-    }
-
-    /// Which entries the ledger has a record of, with the generation it is at.
-    fn known(&self, state: &State) -> Vec<(bindery_ledger::CapabilityKey, u64)> {
-        let generation = state
-            .environment()
-            .map_or(0, |environment| environment.generation);
-        let rows = self.catalogue.entries().map(key_of);
-        rows.filter(|key| state.capability(key).is_some())
-            .map(|key| (key, generation))
-            .collect()
-    }
-
-    fn observed(&self, governor: &Governor, row: &Row, generation: u64) -> CapabilityObserved {
-        let now = governor.clock.now();
-        CapabilityObserved {
-            capability: key_of(row),
-            descriptor_digest: row.descriptor.digest(),
-            execution_state: row.execution_state,
-            environment_generation: generation,
-            catalog_version: self.after,
-            last_observed_at: now,
-            expires_at: now.after_ms(OBSERVED_FOR_MS),
-        }
-    }
-
-    /// Discovered, described, examined, and moved as far as the examination says.
-    fn introduce(
-        &self,
-        governor: &Governor,
-        row: &Row,
-        verdict: &Verdict,
-        powers: &Powers,
-        batch: &mut Vec<Entry>,
-    ) -> Result<(), Refusal> {
-        let descriptor = &row.descriptor;
-        let (key, origin) = (key_of(row), descriptor.origin());
-        let told = crate::governor::Told {
-            provider: &origin.provider,
-            ..governor.own(Operation::Admit, "a component was admitted")
-        };
-        let place = governor.look(|state| {
-            let environment = state.environment()?;
-            Some((environment.id.clone(), environment.generation))
-        });
-        let (environment, generation) = place.flatten().ok_or_else(|| {
-            Refusal::new(
-                ErrorType::EnvironmentUnavailable,
-                "no environment is admitted",
-            )
-        })?;
-        let now = governor.clock.now();
-        batch.push(governor.entry(
-            &told,
-            CapabilityDiscovered {
-                capability: key.clone(),
-                environment,
-                environment_generation: generation,
-                catalog_version: self.after,
-                source: origin.kind,
-                origin_ref: Line::cut(&origin.descriptor_ref),
-                provider: origin.provider.clone(),
-                family: origin.family,
-                last_observed_at: now,
-                expires_at: now.after_ms(OBSERVED_FOR_MS),
-            },
-        ));
-        batch.push(governor.entry(&told, described(&self.policy, &self.names, row, powers)));
-        let evidence = EvidenceId::from_random(random()?);
-        let seen = serde_json::to_value(verdict).unwrap_or_default();
-        batch.push(governor.entry(
-            &told,
-            EvidenceRecorded {
-                evidence,
-                capability: key.clone(),
-                kind: EvidenceKind::Reflected,
-                digest: canonical_digest(&seen),
-                verdict: Summary::new(brief(verdict)).unwrap_or_default(),
-                confidence_permille: None,
-                fresh_until: now.after_ms(OBSERVED_FOR_MS),
-            },
-        ));
-        for (from, to) in path(verdict.status) {
-            batch.push(governor.entry(
-                &told,
-                CapabilityMoved {
-                    capability: key.clone(),
-                    from: *from,
-                    to: *to,
-                    evidence: vec![evidence],
-                    catalog_version: self.after,
-                    policy_version: self.policy.version(),
-                },
-            ));
-        }
-        Ok(())
-    }
-
     fn take_effect(self, governor: &Governor, loaded: LoadedComponent) {
         let mut current = governor.write();
         current.loaded.insert(loaded.digest(), loaded);
@@ -428,30 +285,6 @@ fn row(descriptor: Descriptor, trust: TrustStatus, now: Moment) -> Row {
         last_observed_at: now,
         expires_at: Some(now.after_ms(OBSERVED_FOR_MS)),
     }
-}
-
-fn path(status: ValidationStatus) -> &'static [(Lifecycle, Lifecycle)] {
-    use Lifecycle::{Bindable, Described, Rejected, StructurallyValid};
-    match status {
-        ValidationStatus::Candidate => &[],
-        ValidationStatus::StructurallyValid | ValidationStatus::Probed => {
-            &[(Described, StructurallyValid)]
-        }
-        ValidationStatus::Bindable => &[
-            (Described, StructurallyValid),
-            (StructurallyValid, Bindable),
-        ],
-        ValidationStatus::Rejected => &[
-            (Described, StructurallyValid),
-            (StructurallyValid, Rejected),
-        ],
-    }
-}
-
-fn brief(verdict: &Verdict) -> serde_json::Value {
-    let layers = verdict.layers.iter();
-    let layers = layers.map(|layer| json!({ "layer": layer.name, "result": layer.result }));
-    json!({ "status": verdict.status, "layers": layers.collect::<Vec<_>>() })
 }
 
 /// What the grants that rules name for this entry make possible; none when no rule does.
@@ -516,38 +349,4 @@ pub(crate) fn verdict(
         classification: &classification,
     };
     validate(row, &surroundings)
-}
-
-fn described(
-    policy: &Policy,
-    names: &std::collections::BTreeMap<CapabilityId, String>,
-    row: &Row,
-    powers: &Powers,
-) -> CapabilityDescribed {
-    let descriptor = &row.descriptor;
-    let id = descriptor.id();
-    let (class, resources) = granted(policy, names.get(id), id);
-    let (input_schema_ref, output_schema_ref) = descriptor.schema_refs();
-    // C-57: while no grant feeds it, its risk is what its imports make possible.
-    let fed = if resources.is_empty() {
-        powers.possible
-    } else {
-        class
-    };
-    let risk = classify(declared(descriptor.contract()), fed, policy.raised_risk(id)).risk;
-    CapabilityDescribed {
-        capability: key_of(row),
-        descriptor_digest: descriptor.digest(),
-        implementation_version: Line::cut(descriptor.implementation_version().unwrap_or("none")),
-        input_schema_ref,
-        output_schema_ref,
-        dependencies: Vec::new(),
-        execution_state: row.execution_state,
-        risk_class: risk,
-        risk_possible: powers.possible.least_risk().max(fed.least_risk()),
-        side_effect_class: class,
-        resource_scope: Summary::new(json!({ "grants": resources })).unwrap_or_default(),
-        authentication_requirements: Vec::new(),
-        trust_status: row.trust,
-    }
 }

@@ -316,3 +316,29 @@ fn a_run_is_recorded_where_it_is_told_to_and_nowhere_else() {
     let first = actions[0]["capability"].as_str().unwrap();
     assert!(first.starts_with("direct:"), "{first}");
 }
+
+#[test]
+fn the_same_component_is_admitted_again_under_another_contract_r_526() {
+    let mut site = Site::new(ALLOW);
+    let words = ["admit", &file_tools(), "--namespace", "acme"];
+    site.ok(&words);
+    site.start();
+    let (code, refused) = site.json(&["call", READ, r#"{"path": "/src/a.txt"}"#]);
+    assert_eq!(code, 4, "nobody said who approves: {refused}");
+    site.ok(&[&words[..], &["--approval", "no_approval"]].concat());
+    let handle = site.bind(READ, &[]);
+    site.ok(&["call", &handle, r#"{"path": "/src/a.txt"}"#]);
+    site.ok(&[&words[..], &["--approval", "confirm_every_time"]].concat());
+    let (code, refused) = site.json(&["call", &handle, r#"{"path": "/src/a.txt"}"#]);
+    assert_eq!(
+        (code, &refused["error"]["type"]),
+        (9, &json!("binding_stale"))
+    );
+    let ended = &site.ok(&["binding", &handle])["trace"]["ended"]["value"];
+    assert_eq!(ended["trigger"], "descriptor_digest_changed", "R-526");
+    let (code, asked) = site.json(&["call", READ, r#"{"path": "/src/a.txt"}"#]);
+    assert_eq!(
+        (code, &asked["error"]["type"]),
+        (6, &json!("approval_required"))
+    );
+}

@@ -1,0 +1,297 @@
+//! What an admission records, in an order in which each record may follow the last.
+//!
+//! Rule (R-360 … ): an entry is discovered, described, examined and moved
+//! as far as the examination says; one that is known is observed; one that is described
+//! anew is examined anew.
+
+use bindery_catalogue::{Entry as Row, Verdict};
+use bindery_ledger::event::{
+    CapabilityDescribed, CapabilityDiscovered, CapabilityMoved, CapabilityObserved,
+    CapabilityRevalidated, CatalogueChanged, EvidenceRecorded, PolicyReplaced,
+};
+use bindery_ledger::words::{CatalogueInput, EvidenceKind, Lifecycle, Operation, Trigger};
+use bindery_ledger::{CapabilityKey, Entry, Line, State, Summary};
+use bindery_policy::{Policy, classify};
+use bindery_types::{
+    CapabilityId, Digest, ErrorType, EvidenceId, Refusal, ValidationStatus, canonical_digest,
+};
+use serde_json::json;
+
+use super::{OBSERVED_FOR_MS, Plan, granted};
+use crate::clock::random;
+use crate::facts::{declared, key_of};
+use crate::governor::{Governor, Told};
+use crate::held::Powers;
+
+/// A record of the ledger: key, recorded descriptor, generation.
+type Known = (CapabilityKey, Option<Digest>, u64);
+
+impl Plan {
+    /// The records of this admission, in an order in which each may follow the last.
+    pub(super) fn entries(&self, governor: &Governor) -> Result<Vec<Entry>, Refusal> {
+        let told = governor.own(Operation::Admit, "a component was admitted");
+        let mut batch = Vec::new();
+        if self.policy.version() != self.policy_before {
+            let replaced = PolicyReplaced {
+                from: self.policy_before,
+                to: self.policy.version(),
+            };
+            batch.push(governor.entry(&told, replaced));
+        }
+        if self.after != self.before {
+            let changed = CatalogueChanged {
+                session: None,
+                from: self.before,
+                to: self.after,
+                inputs: vec![CatalogueInput::Descriptors, CatalogueInput::SchemaHashes],
+            };
+            batch.push(governor.entry(&told, changed));
+        }
+        let known = governor.look(|state| self.known(state)).unwrap_or_default();
+        for row in self.catalogue.entries() {
+            let mine = self
+                .rows
+                .iter()
+                .find(|(mine, ..)| mine.descriptor.id() == row.descriptor.id());
+            let place = known.iter().find(|(key, ..)| *key == key_of(row));
+            match (mine, place) {
+                (Some((row, verdict, powers)), None) => {
+                    self.introduce(governor, row, verdict, powers, &mut batch)?;
+                }
+                (Some((row, verdict, powers)), Some((_, digest, generation)))
+                    if *digest != Some(row.descriptor.digest()) =>
+                {
+                    let parts = (row, verdict, &**powers);
+                    self.revalidate(governor, parts, *generation, &mut batch)?;
+                }
+                (_, Some((_, _, generation))) => {
+                    batch.push(governor.entry(&told, self.observed(governor, row, *generation)));
+                }
+                (None, None) => {}
+            }
+        }
+        Ok(batch)
+    }
+
+    /// Which entries the ledger has a record of, each with the descriptor that is recorded,
+    /// and the generation it is at.
+    fn known(&self, state: &State) -> Vec<Known> {
+        let generation = state
+            .environment()
+            .map_or(0, |environment| environment.generation);
+        let rows = self.catalogue.entries().map(key_of);
+        rows.filter_map(|key| {
+            let description = state.capability(&key)?.description.as_ref();
+            let digest = description.map(|description| description.descriptor_digest);
+            Some((key, digest, generation))
+        })
+        .collect()
+    }
+
+    /// The same bytes under another contract: described and examined anew; what was
+    /// bound under the old descriptor is stale.
+    fn revalidate(
+        &self,
+        governor: &Governor,
+        (row, verdict, powers): (&Row, &Verdict, &Powers),
+        generation: u64,
+        batch: &mut Vec<Entry>,
+    ) -> Result<(), Refusal> {
+        let key = key_of(row);
+        let told = Told {
+            provider: &row.descriptor.origin().provider,
+            ..governor.own(
+                Operation::Admit,
+                "a component was admitted with another contract",
+            )
+        };
+        let evidence = EvidenceId::from_random(random()?);
+        batch.push(governor.entry(&told, examined(governor, &key, verdict, evidence)));
+        let now = governor.clock.now();
+        batch.push(governor.entry(
+            &told,
+            CapabilityRevalidated {
+                capability: key.clone(),
+                from: Lifecycle::Stale,
+                trigger: Trigger::DescriptorDigestChanged,
+                evidence: vec![evidence],
+                described: Some(described(&self.policy, &self.names, row, powers)),
+                environment_generation: generation,
+                catalog_version: self.after,
+                last_observed_at: now,
+                expires_at: now.after_ms(OBSERVED_FOR_MS),
+            },
+        ));
+        // Revalidation itself is the first step of the path.
+        self.walk(
+            governor,
+            &told,
+            (&key, evidence),
+            path(verdict.status).get(1..),
+            batch,
+        );
+        Ok(())
+    }
+
+    fn walk(
+        &self,
+        governor: &Governor,
+        told: &Told<'_>,
+        (key, evidence): (&CapabilityKey, EvidenceId),
+        steps: Option<&[(Lifecycle, Lifecycle)]>,
+        batch: &mut Vec<Entry>,
+    ) {
+        for (from, to) in steps.unwrap_or_default() {
+            batch.push(governor.entry(
+                told,
+                CapabilityMoved {
+                    capability: key.clone(),
+                    from: *from,
+                    to: *to,
+                    evidence: vec![evidence],
+                    catalog_version: self.after,
+                    policy_version: self.policy.version(),
+                },
+            ));
+        }
+    }
+
+    fn observed(&self, governor: &Governor, row: &Row, generation: u64) -> CapabilityObserved {
+        let now = governor.clock.now();
+        CapabilityObserved {
+            capability: key_of(row),
+            descriptor_digest: row.descriptor.digest(),
+            execution_state: row.execution_state,
+            environment_generation: generation,
+            catalog_version: self.after,
+            last_observed_at: now,
+            expires_at: now.after_ms(OBSERVED_FOR_MS),
+        }
+    }
+
+    /// Discovered, described, examined, and moved as far as the examination says.
+    fn introduce(
+        &self,
+        governor: &Governor,
+        row: &Row,
+        verdict: &Verdict,
+        powers: &Powers,
+        batch: &mut Vec<Entry>,
+    ) -> Result<(), Refusal> {
+        let descriptor = &row.descriptor;
+        let (key, origin) = (key_of(row), descriptor.origin());
+        let told = Told {
+            provider: &origin.provider,
+            ..governor.own(Operation::Admit, "a component was admitted")
+        };
+        let place = governor.look(|state| {
+            let environment = state.environment()?;
+            Some((environment.id.clone(), environment.generation))
+        });
+        let (environment, generation) = place.flatten().ok_or_else(|| {
+            Refusal::new(
+                ErrorType::EnvironmentUnavailable,
+                "no environment is admitted",
+            )
+        })?;
+        let now = governor.clock.now();
+        batch.push(governor.entry(
+            &told,
+            CapabilityDiscovered {
+                capability: key.clone(),
+                environment,
+                environment_generation: generation,
+                catalog_version: self.after,
+                source: origin.kind,
+                origin_ref: Line::cut(&origin.descriptor_ref),
+                provider: origin.provider.clone(),
+                family: origin.family,
+                last_observed_at: now,
+                expires_at: now.after_ms(OBSERVED_FOR_MS),
+            },
+        ));
+        batch.push(governor.entry(&told, described(&self.policy, &self.names, row, powers)));
+        let evidence = EvidenceId::from_random(random()?);
+        batch.push(governor.entry(&told, examined(governor, &key, verdict, evidence)));
+        let steps = Some(path(verdict.status));
+        self.walk(governor, &told, (&key, evidence), steps, batch);
+        Ok(())
+    }
+}
+
+fn path(status: ValidationStatus) -> &'static [(Lifecycle, Lifecycle)] {
+    use Lifecycle::{Bindable, Described, Rejected, StructurallyValid};
+    match status {
+        ValidationStatus::Candidate => &[],
+        ValidationStatus::StructurallyValid | ValidationStatus::Probed => {
+            &[(Described, StructurallyValid)]
+        }
+        ValidationStatus::Bindable => &[
+            (Described, StructurallyValid),
+            (StructurallyValid, Bindable),
+        ],
+        ValidationStatus::Rejected => &[
+            (Described, StructurallyValid),
+            (StructurallyValid, Rejected),
+        ],
+    }
+}
+
+/// What was seen of an entry, as evidence.
+fn examined(
+    governor: &Governor,
+    key: &CapabilityKey,
+    verdict: &Verdict,
+    evidence: EvidenceId,
+) -> EvidenceRecorded {
+    let seen = serde_json::to_value(verdict).unwrap_or_default();
+    EvidenceRecorded {
+        evidence,
+        capability: key.clone(),
+        kind: EvidenceKind::Reflected,
+        digest: canonical_digest(&seen),
+        verdict: Summary::new(brief(verdict)).unwrap_or_default(),
+        confidence_permille: None,
+        fresh_until: governor.clock.now().after_ms(OBSERVED_FOR_MS),
+    }
+}
+
+fn brief(verdict: &Verdict) -> serde_json::Value {
+    let layers = verdict.layers.iter();
+    let layers = layers.map(|layer| json!({ "layer": layer.name, "result": layer.result }));
+    json!({ "status": verdict.status, "layers": layers.collect::<Vec<_>>() })
+}
+
+fn described(
+    policy: &Policy,
+    names: &std::collections::BTreeMap<CapabilityId, String>,
+    row: &Row,
+    powers: &Powers,
+) -> CapabilityDescribed {
+    let descriptor = &row.descriptor;
+    let id = descriptor.id();
+    let (class, resources) = granted(policy, names.get(id), id);
+    let (input_schema_ref, output_schema_ref) = descriptor.schema_refs();
+    // C-57: while no grant feeds it, its risk is what its imports make possible.
+    let fed = if resources.is_empty() {
+        powers.possible
+    } else {
+        class
+    };
+    let risk = classify(declared(descriptor.contract()), fed, policy.raised_risk(id)).risk;
+    CapabilityDescribed {
+        capability: key_of(row),
+        descriptor_digest: descriptor.digest(),
+        implementation_version: Line::cut(descriptor.implementation_version().unwrap_or("none")),
+        input_schema_ref,
+        output_schema_ref,
+        dependencies: Vec::new(),
+        execution_state: row.execution_state,
+        risk_class: risk,
+        risk_possible: powers.possible.least_risk().max(fed.least_risk()),
+        side_effect_class: class,
+        resource_scope: Summary::new(json!({ "grants": resources })).unwrap_or_default(),
+        authentication_requirements: Vec::new(),
+        trust_status: row.trust,
+    }
+}
