@@ -494,18 +494,24 @@ impl Session {
         step: Step,
         refusal: Refusal,
     ) -> Reply {
-        let Ok(opened) = self.opened() else {
-            return Reply::refused(call, refusal);
-        };
+        let opened = self.opened().ok();
         let event = CallRefused {
             call,
             binding: resolved.map(|resolved| resolved.handle),
             capability: resolved.map(|resolved| resolved.capability.clone()),
-            run: opened.session.who().run,
+            run: opened
+                .as_ref()
+                .and_then(|opened| opened.session.who().run),
             step,
             error: refusal.kind(),
         };
-        let told = self.told(&opened, Operation::Call, "the call was refused");
+        let told = match &opened {
+            Some(opened) => self.told(opened, Operation::Call, "the call was refused"),
+            // nobody's session any more, and on record all the same.
+            None => self
+                .governor
+                .own(Operation::Call, "a call of a session that is over"),
+        };
         let entry = self.governor.entry(&told, event);
         match self.governor.journal.append_lazy(vec![entry]) {
             Ok(_) => Reply::refused(call, refusal),

@@ -449,10 +449,11 @@ async fn a_session_that_ended_takes_its_handles_with_it() {
     let scene = Scene::new(READING, ApprovalRequirement::NoApproval).await;
     let handle = scene.bound().await;
     scene.session.end().await.unwrap();
-    assert_eq!(
-        refused(&read(&scene.session, &handle).await),
-        ErrorType::HandleInvalid
-    );
+    let reply = read(&scene.session, &handle).await;
+    assert_eq!(refused(&reply), ErrorType::HandleInvalid);
+    let query = Query::Subject(reply.call.to_string());
+    let records = scene.host.records(&query).unwrap();
+    assert_eq!(records.len(), 1, "R-510: it is on record all the same");
 }
 
 #[tokio::test(flavor = "multi_thread")]
