@@ -29,7 +29,12 @@ impl Guest for Relay {
             if done.data != job.data || done.note != job.note || done.share != job.share {
                 return Err("it came back as something else".to_owned());
             }
-            said.push(format!("{} {} {}", done.name, done.count, done.tags.join(",")));
+            said.push(format!(
+                "{} {} {}",
+                done.name,
+                done.count,
+                done.tags.join(",")
+            ));
         }
         Ok(said.join("; "))
     }
