@@ -62,13 +62,13 @@ pub use bindery_grants::{
     SecretHelper, SecretProvider, SecretUnavailable, SecretVariable, SecretWatch, StoreFault,
     StoreGrant, StoreGrantError, Swap,
 };
+pub use bindery_inspect::{inspect, read_arguments, read_component, shape_document, shape_text};
 pub use bindery_ledger as ledger;
 pub use bindery_policy as policy;
 pub use bindery_sandbox::{
     ArtefactStore, BadFile, Cancel, Check, Cleared, CompilePhase, CompileProgress, Compiler,
     EngineId, LoadedComponent, ProgressSink, Reset, StartReport, StoreOptions, Verified,
-    compile_worker_main, inspect, read_arguments, read_component, shape_document, shape_text,
-    stdout_was_closed,
+    compile_worker_main, stdout_was_closed,
 };
 pub use bindery_types::*;
 pub use builder::HostBuilder;

@@ -14,9 +14,9 @@ pub(crate) const WASM_STACK_BYTES: usize = 2 << 20;
 /// Stack of a call, guest and host together: 1 MiB is left for host functions (H8).
 pub(crate) const ASYNC_STACK_BYTES: usize = 3 << 20;
 /// Largest linear memory a slot of the pool can hold; the ceiling of limit `memory`.
-pub(crate) const MEMORY_SLOT_BYTES: usize = 1 << 30;
+pub(crate) const MEMORY_SLOT_BYTES: usize = bindery_inspect::MEMORY_MAX_BYTES;
 /// Largest table a slot of the pool can hold.
-pub(crate) const TABLE_SLOT_ELEMENTS: usize = 1 << 17;
+pub(crate) const TABLE_SLOT_ELEMENTS: usize = bindery_inspect::TABLE_MAX_ELEMENTS;
 
 /// Everything that changes generated code or its meaning, shared by the process that
 /// compiles and the one that runs.

@@ -1,10 +1,12 @@
-//! Runs any component's function from JSON under real limits: inspect, compile, call.
+//! Runs any component's function from JSON under real limits: compile, load, call.
 //!
 //! Rule: a fresh store for every call, dropped after it, whatever happened; nothing is
 //! linked that the closed table of imports does not name; every budget is enforced here
 //! or in the grants; nothing a component, an argument or a file does ends the process.
 
 mod abi;
+#[cfg(test)]
+mod agreement;
 mod artefacts;
 #[cfg(test)]
 mod canary;
@@ -15,13 +17,11 @@ mod descriptors;
 mod engine;
 mod faults;
 mod fuel;
-mod inspect;
 mod leash;
 mod limiter;
 mod loaded;
 mod nested;
 mod permits;
-mod plain;
 mod pool;
 mod run;
 mod sandbox;
@@ -39,9 +39,7 @@ pub use compile::{
     CompilePhase, CompileProgress, Compiler, ComponentBytes, ProgressSink, compile_worker_main,
 };
 pub use descriptors::stdout_was_closed;
-pub use inspect::{inspect, missing_imports, outline, read_component, shape_document, shape_text};
 pub use loaded::LoadedComponent;
 pub use nested::Misfit;
-pub use plain::read_arguments;
 pub use sandbox::{Sandbox, SandboxConfig};
 pub use start::{Allocation, Reset, StartReport};

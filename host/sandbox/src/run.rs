@@ -106,7 +106,7 @@ fn ready<'a>(host: &Host<'_>, ask: &'a Ask<'_>, grants: &Grants) -> Result<Ready
         return Err(Refusal::new(ErrorType::Internal, message));
     }
     let covers = |import: &_| grants.covers(import);
-    if let Some(refusal) = crate::inspect::missing_imports(component.shape(), covers) {
+    if let Some(refusal) = bindery_inspect::missing_imports(component.shape(), covers) {
         return Err(refusal);
     }
     component.check_demand(ask.budget)?;

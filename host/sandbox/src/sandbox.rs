@@ -15,13 +15,13 @@ use crate::artefacts::ArtefactStore;
 use crate::cancel::Cancel;
 use crate::checked::Checked;
 use crate::compile::{CompileLimits, Compiler, ComponentBytes, Loader, LoaderConfig, ProgressSink};
-use crate::inspect::outline_of;
 use crate::loaded::LoadedComponent;
 use crate::permits::Permits;
 use crate::pool;
 use crate::run::{Ask, Host, run};
 use crate::start::{Reset, StartReport};
 use crate::ticker::Ticker;
+use bindery_inspect::outline_of;
 
 /// How a sandbox is built.
 pub struct SandboxConfig {

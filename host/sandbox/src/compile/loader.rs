@@ -140,7 +140,7 @@ impl Shared {
 
     async fn compile(self: &Arc<Self>, component: &ComponentBytes) -> Result<Component, Refusal> {
         let bytes = component.clone();
-        blocking(move || crate::inspect::check_code(bytes.as_slice())).await??;
+        blocking(move || bindery_inspect::check_code(bytes.as_slice())).await??;
         self.compiles.fetch_add(1, Ordering::Relaxed);
         let compile = self.jobs.compile(component);
         let span = tracing::info_span!("compile", component = %component.digest());

@@ -44,7 +44,7 @@ async fn words_between(encoding: &str, raw: u32) -> String {
 async fn words_of(bytes: &[u8], function: &str, argument: u32, limit: (LimitName, u64)) -> String {
     let budget = Budget::default().with(limit.0, limit.1).unwrap();
     let (engine, _report) = pool::build(&Budget::default(), None).unwrap();
-    let imports = crate::inspect::inspect(bytes, &budget).unwrap().imports;
+    let imports = bindery_inspect::inspect(bytes, &budget).unwrap().imports;
     let component = Component::from_binary(&engine, bytes).unwrap();
     let mut linker = Linker::new(&engine);
     bindery_grants::link(&mut linker, &imports).unwrap();

@@ -2,7 +2,8 @@
 
 use bindery_artefacts::{javascript, python, rust_guest};
 use bindery_grants::Grants;
-use bindery_sandbox::{Cancel, Sandbox, inspect};
+use bindery_inspect::inspect;
+use bindery_sandbox::{Cancel, Sandbox};
 use bindery_types::{Budget, LimitName, Outcome};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Cases A9, B7 (b), B8 and attacks X16, X17: what is too much is refused by the name of
 //! its bound before anything is compiled, and what is just not too much is not.
 
-use bindery_sandbox::inspect;
+use bindery_inspect::inspect;
 use bindery_types::{Budget, ErrorType, Refusal, Shape};
 
 fn of_text(text: &str) -> Result<Shape, Refusal> {

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use bindery_artefacts::{Foreign, dummy, foreign, javascript, python, rust_guest};
-use bindery_sandbox::{inspect, outline, shape_document, shape_text};
+use bindery_inspect::{inspect, outline, shape_document, shape_text};
 use bindery_types::Budget;
 use expect_test::{ExpectFile, expect_file};
 use serde_json::Value;

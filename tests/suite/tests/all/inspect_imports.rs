@@ -3,7 +3,7 @@
 
 use bindery_artefacts::dummy;
 use bindery_grants::Grants;
-use bindery_sandbox::{inspect, missing_imports};
+use bindery_inspect::{inspect, missing_imports};
 use bindery_types::{Budget, ErrorType, Import, Satisfier, Shape};
 
 fn of_text(text: &str) -> Shape {

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use bindery_artefacts::dummy;
-use bindery_sandbox::{inspect, read_component};
+use bindery_inspect::{inspect, read_component};
 use bindery_types::{Budget, ErrorType, LimitName, Refusal};
 
 const WIT: &str =

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use bindery_artefacts::dummy;
-use bindery_sandbox::{inspect, missing_imports, outline};
+use bindery_inspect::{inspect, missing_imports, outline};
 use bindery_types::Budget;
 use proptest::prelude::*;
 

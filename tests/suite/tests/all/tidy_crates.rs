@@ -8,24 +8,34 @@ use serde_json::Value;
 
 /// Crates of the workspace with the crates of the workspace that they may depend on:
 /// edges point down only (architecture, § 2).
-const EDGES: [(&str, &[&str]); 13] = [
+const EDGES: [(&str, &[&str]); 14] = [
     ("bindery-policy", &["bindery-types"]),
     ("bindery-types", &[]),
     ("bindery-json", &["bindery-types"]),
     ("bindery-catalogue", &["bindery-json", "bindery-types"]),
     ("bindery-screen", &[]),
     ("bindery-grants", &["bindery-screen", "bindery-types"]),
+    (
+        "bindery-inspect",
+        &["bindery-grants", "bindery-json", "bindery-types"],
+    ),
     ("bindery-ledger", &["bindery-types"]),
     ("bindery-store", &["bindery-ledger", "bindery-types"]),
     (
         "bindery-sandbox",
-        &["bindery-grants", "bindery-json", "bindery-types"],
+        &[
+            "bindery-grants",
+            "bindery-inspect",
+            "bindery-json",
+            "bindery-types",
+        ],
     ),
     (
         "bindery",
         &[
             "bindery-catalogue",
             "bindery-grants",
+            "bindery-inspect",
             "bindery-json",
             "bindery-ledger",
             "bindery-policy",
@@ -44,7 +54,10 @@ const EDGES: [(&str, &[&str]); 13] = [
 
 /// Packages of others that only these crates of the product may name.
 const RESERVED: [(&str, &[&str]); 11] = [
-    ("wasmtime", &["bindery-grants", "bindery-sandbox"]),
+    (
+        "wasmtime",
+        &["bindery-grants", "bindery-inspect", "bindery-sandbox"],
+    ),
     ("wasmtime-wasi", &["bindery-grants"]),
     ("wasmtime-wasi-http", &["bindery-grants"]),
     ("wasmtime-wasi-io", &["bindery-grants"]),
@@ -158,7 +171,7 @@ fn edges_between_crates_point_down() {
     }
 }
 
-/// Only the sandbox and the grants name the engine; only the grants touch files and sockets.
+/// Only inspect, the sandbox and the grants name the engine; only the grants touch files and sockets.
 #[test]
 fn reserved_packages_are_named_where_they_belong_and_nowhere_else() {
     let metadata = metadata(".");

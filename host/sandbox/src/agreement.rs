@@ -10,7 +10,7 @@ use wasmtime::Engine;
 use wasmtime::component::types::{self as engine_types, ComponentItem};
 use wasmtime::component::{Component, Type};
 
-use super::{inspect, outline};
+use bindery_inspect::{inspect, outline};
 
 fn engine() -> Engine {
     Engine::new(&crate::engine::compile_config()).unwrap()

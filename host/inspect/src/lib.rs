@@ -5,8 +5,6 @@
 //! refused here in one sentence, and what a person asks about a component is answered
 //! from its bytes, never from what it claims.
 
-#[cfg(test)]
-mod agreement;
 mod bounds;
 mod claims;
 mod code;
@@ -20,6 +18,7 @@ mod kind;
 mod missing;
 mod nesting;
 mod notation;
+mod plain;
 mod read;
 mod tally;
 mod text;
@@ -33,8 +32,10 @@ use bindery_types::{Budget, Digest, LimitName, Refusal, Shape};
 
 use walk::Depth;
 
+pub use bounds::{MEMORY_MAX_BYTES, TABLE_MAX_ELEMENTS};
 pub use document::shape_document;
 pub use missing::missing_imports;
+pub use plain::read_arguments;
 pub use read::read_component;
 pub use text::shape_text;
 
@@ -59,13 +60,21 @@ pub fn outline(bytes: &[u8], budget: &Budget) -> Result<Shape, Refusal> {
 }
 
 /// The same for bytes whose digest is known.
-pub(crate) fn outline_of(bytes: &[u8], digest: Digest, budget: &Budget) -> Result<Shape, Refusal> {
+///
+/// # Errors
+///
+/// As [`inspect`].
+pub fn outline_of(bytes: &[u8], digest: Digest, budget: &Budget) -> Result<Shape, Refusal> {
     shape(bytes, digest, budget, Depth::Outline)
 }
 
 /// What [`inspect`] checks and [`outline`] leaves out: before code is compiled, it is valid
 /// and within its bounds to the last instruction.
-pub(crate) fn check_code(bytes: &[u8]) -> Result<(), Refusal> {
+///
+/// # Errors
+///
+/// `component_invalid`, as [`inspect`].
+pub fn check_code(bytes: &[u8]) -> Result<(), Refusal> {
     walk::walk(bytes, Depth::Code).map(drop)
 }
 

@@ -6,6 +6,12 @@
 
 use bindery_types::{ErrorType, Refusal};
 
+/// Bytes that one linear memory may hold: the ceiling of limit `memory`, and what a slot
+/// of the engine's pool is made for.
+pub const MEMORY_MAX_BYTES: usize = 1 << 30;
+/// Elements that one table may hold, and what a slot of the engine's pool is made for.
+pub const TABLE_MAX_ELEMENTS: usize = 1 << 17;
+
 /// One bound: what it counts, how many there may be.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Bound {
@@ -33,15 +39,9 @@ pub(super) const MEMORIES: Bound = bound("memories", 64);
 /// Tables of all modules together (H16).
 pub(super) const TABLES: Bound = bound("tables", 256);
 /// Elements a table starts with: what a slot of the pool holds (H16).
-pub(super) const TABLE_ELEMENTS: Bound = bound(
-    "elements of one table",
-    crate::engine::TABLE_SLOT_ELEMENTS as u64,
-);
+pub(super) const TABLE_ELEMENTS: Bound = bound("elements of one table", TABLE_MAX_ELEMENTS as u64);
 /// Bytes a memory starts with: what a slot of the pool holds (H16).
-pub(super) const MEMORY_BYTES: Bound = bound(
-    "bytes of one memory",
-    crate::engine::MEMORY_SLOT_BYTES as u64,
-);
+pub(super) const MEMORY_BYTES: Bound = bound("bytes of one memory", MEMORY_MAX_BYTES as u64);
 /// Types of all modules and components together (X17).
 pub(super) const TYPES: Bound = bound("types", 100_000);
 /// Imports and exports of all modules and components together (B8).
