@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bindery_grants::Grants;
 use bindery_ledger::event::{CallDecided, CallIntent, CallRefused, Idempotent};
-use bindery_ledger::words::{CallEnd, Effectful, Operation, Step};
+use bindery_ledger::words::{CallEnd, Effectful, Operation, Step, Trigger};
 use bindery_ledger::{CapabilityKey, JournalError, Lease, Rejection};
 use bindery_policy::{Ask, Decision, Policy, Ruling, Verb};
 use bindery_sandbox::{Cancel, Checked};
@@ -279,7 +279,7 @@ impl Session {
         let cancel = Cancel::new();
         let _listed = self.governor.running.list(resolved.call, cancel.clone());
         // What was revoked between the intent and the listing is ended here.
-        if self.is_overtaken(resolved.call) {
+        if self.overtaken(resolved.call).is_some() {
             cancel.cancel();
         }
         let sandbox = &self.governor.sandbox;
@@ -301,15 +301,18 @@ impl Session {
         if let Some(callees) = callees {
             callees.ended().await;
         }
-        run
+        match self.overtaken(resolved.call) {
+            Some(trigger) => ended_by(run, trigger),
+            None => run,
+        }
     }
 
-    fn is_overtaken(&self, call: CallId) -> bool {
-        let over = |call: &bindery_ledger::Call| call.overtaken.is_some();
+    /// What ended the binding or the session under a call that runs.
+    fn overtaken(&self, call: CallId) -> Option<Trigger> {
         let found = self
             .governor
-            .look(|state| state.call(call).is_some_and(over));
-        found == Some(true)
+            .look(|state| state.call(call).and_then(|call| call.overtaken));
+        found.flatten()
     }
 
     /// Step 4: budget, approval and key are claimed in one record.
@@ -553,6 +556,18 @@ impl Session {
             error,
         }
     }
+}
+
+/// The same, with what ended it when its caller did not.
+fn ended_by(mut run: Run, trigger: Trigger) -> Run {
+    if let Outcome::Refused(refusal) = &run.outcome
+        && refusal.kind() == ErrorType::Cancelled
+    {
+        let text = format!("the call was ended while it ran: {}", trigger.as_str());
+        let ended = Refusal::new(ErrorType::Cancelled, text).with("ended_by", trigger.as_str());
+        run.outcome = Outcome::Refused(ended);
+    }
+    run
 }
 
 pub(crate) fn lost() -> Refusal {

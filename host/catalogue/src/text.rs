@@ -1,12 +1,14 @@
 //! Text of strangers, made fit to be shown: what could hide, reorder or forge is taken out.
 
+use bindery_types::hides;
+
 /// `text` without control, bidirectional, zero-width and tag characters, white space
 /// folded, at most `chars_max` characters (the last is then an ellipsis).
 pub(crate) fn clean(text: &str, chars_max: usize) -> String {
     let mut out = String::new();
     let mut chars = 0;
     for word in text.split_whitespace() {
-        let visible: Vec<char> = word.chars().filter(|c| !hidden(*c)).collect();
+        let visible: Vec<char> = word.chars().filter(|c| !hides(*c)).collect();
         if visible.is_empty() {
             continue;
         }
@@ -24,15 +26,6 @@ pub(crate) fn clean(text: &str, chars_max: usize) -> String {
         out.extend(visible);
     }
     out
-}
-
-fn hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
-            | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
-            | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}'
-            | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
 /// The first sentence of `docs`, cleaned.

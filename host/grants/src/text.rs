@@ -3,12 +3,14 @@
 //! Rule (H29, B4, X18): control, direction and tag characters never pass as themselves,
 //! bytes that are not UTF-8 are shown as `\xNN`, and nothing is cut inside a character.
 
+use bindery_types::hides;
+
 /// How one character is shown; line feeds and tabs pass.
 pub(crate) fn push_shown(out: &mut String, c: char) {
     match c {
         '\n' | '\t' => out.push(c),
         '\0'..='\u{1f}' | '\u{7f}' => push_byte(out, u32::from(c)),
-        _ if is_unsafe(c) => out.extend(c.escape_unicode()),
+        _ if hides(c) => out.extend(c.escape_unicode()),
         _ => out.push(c),
     }
 }
@@ -18,17 +20,6 @@ pub(crate) fn push_byte(out: &mut String, byte: u32) {
     out.push_str("\\x");
     out.extend(char::from_digit(byte >> 4 & 0xf, 16));
     out.extend(char::from_digit(byte & 0xf, 16));
-}
-
-/// Characters that change how their neighbours look, or that cannot be seen.
-fn is_unsafe(c: char) -> bool {
-    matches!(c,
-        '\u{80}'..='\u{9f}'
-        | '\u{61c}' | '\u{200e}' | '\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2066}'..='\u{2069}'
-        | '\u{feff}'
-        | '\u{e0000}'..='\u{e007f}')
 }
 
 /// At most `bytes_max` of a text, on one line.

@@ -3,7 +3,7 @@
 //! Rule (D2, A9, B7): one sentence; the validator's own words are quoted as what they are
 //! and stripped of anything that could imitate this host.
 
-use bindery_types::{ErrorType, Refusal};
+use bindery_types::{ErrorType, Refusal, one_line};
 
 use super::bounds;
 use super::features;
@@ -49,23 +49,9 @@ pub(super) fn too_deep(depth: Option<u32>) -> Refusal {
     }
 }
 
-/// Text that a component could have had a hand in: one line, no control characters, no
-/// direction marks, cut at a character.
+/// Text that a component could have had a hand in: one line, nothing hidden, cut at a
+/// character.
 pub(super) fn printable(text: &str) -> String {
     const CHARS_MAX: usize = 200;
-    let mut shown = String::new();
-    for (index, c) in text.chars().enumerate() {
-        if index == CHARS_MAX {
-            shown.push('…');
-            break;
-        }
-        match c {
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' => {
-                shown.extend(c.escape_unicode());
-            }
-            c if c.is_control() => shown.extend(c.escape_default()),
-            c => shown.push(c),
-        }
-    }
-    shown
+    one_line(text, CHARS_MAX)
 }

@@ -1,12 +1,11 @@
 //! Bounded text in records: one line of words, or a summary that somebody has redacted.
 //!
 //! Rule (case G6, X49): nothing in a record can forge a second record or hide a part of
-//! itself: no control, line-separating or direction-changing character, and no length
-//! without an end.
+//! itself: no character that hides or turns text ([`hides`]), and no length without an end.
 
 use std::fmt;
 
-use bindery_types::canonical;
+use bindery_types::{canonical, hides};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
@@ -26,7 +25,7 @@ pub enum TextError {
     },
     /// A character that could break or turn the line.
     #[error(
-        "a line of a record has no control or direction character; character {position} is one"
+        "a line of a record has no control, direction or invisible character; character {position} is one"
     )]
     Control {
         /// position in characters, from 1
@@ -54,12 +53,12 @@ impl Line {
     ///
     /// # Errors
     ///
-    /// When it is empty, too long, or holds a control or direction character.
+    /// When it is empty, too long, or holds a character that hides or turns text.
     pub fn new(text: &str) -> Result<Self, TextError> {
         if text.trim().is_empty() {
             return Err(TextError::Empty);
         }
-        if let Some(index) = text.chars().position(breaks) {
+        if let Some(index) = text.chars().position(hides) {
             return Err(TextError::Control {
                 position: index + 1,
             });
@@ -75,7 +74,7 @@ impl Line {
     /// The line that is closest to `text`: what would break it is shown as U+FFFD, what is
     /// too much is cut, and an empty text becomes `-`.
     pub fn cut(text: &str) -> Self {
-        let whole = |c: char| if breaks(c) { '\u{fffd}' } else { c };
+        let whole = |c: char| if hides(c) { '\u{fffd}' } else { c };
         let line: String = text.chars().take(Self::CHARS_MAX).map(whole).collect();
         if line.trim().is_empty() {
             return Self("-".into());
@@ -90,12 +89,6 @@ impl Line {
 }
 
 /// Whether a character ends a line somewhere, or changes what a reader sees of it.
-fn breaks(c: char) -> bool {
-    let separates = matches!(c, '\u{2028}' | '\u{2029}');
-    let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    c.is_control() || separates || turns
-}
-
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -5,7 +5,7 @@ use tokio::net::UnixStream;
 
 use crate::frame;
 use crate::place::Place;
-use crate::request::Envelope;
+use crate::request::{Envelope, Request};
 use crate::server::{Rendered, short};
 
 /// Asks the host of `place`, when one runs. Dropping the future ends the call that was
@@ -13,7 +13,8 @@ use crate::server::{Rendered, short};
 ///
 /// # Errors
 ///
-/// `environment_unavailable` when the host goes away before it answers.
+/// `environment_unavailable` when the host goes away before it answers; for a call
+/// `uncertain_side_effect`, since it may have begun.
 pub async fn ask(place: &Place, envelope: &Envelope) -> Result<Option<Rendered>, Refusal> {
     // A socket that nobody listens at is what a killed host left.
     let Some(mut stream) = connect(place).await else {
@@ -23,8 +24,17 @@ pub async fn ask(place: &Place, envelope: &Envelope) -> Result<Option<Rendered>,
         let text = "the host went away before it answered";
         Refusal::new(ErrorType::EnvironmentUnavailable, text).for_operator(error.to_string())
     };
+    let unknown = |error: std::io::Error| match &envelope.request {
+        Request::Call { .. } => {
+            let text = "the host went away in the middle of the call: whether it had an effect is not known";
+            Refusal::new(ErrorType::UncertainSideEffect, text).for_operator(format!(
+                "{error}; start the host again: `bindery trace` lists the call, `bindery reconcile` settles it if it is uncertain, and a call that was made with an idempotency key can be repeated with the same key"
+            ))
+        }
+        _ => lost(error),
+    };
     frame::write(&mut stream, envelope).await.map_err(lost)?;
-    frame::read(&mut stream).await.map(Some).map_err(lost)
+    frame::read(&mut stream).await.map(Some).map_err(unknown)
 }
 
 async fn connect(place: &Place) -> Option<UnixStream> {

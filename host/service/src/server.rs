@@ -1,8 +1,8 @@
 //! The socket of a host: 0600 in a 0700 folder, and only its own user is answered.
 //!
 //! Rule (C-50, X-operator): who is at the other end is what the system says of the
-//! connection. A connection that says nothing, or too much, is closed; whoever goes away
-//! ends the call that was made for him.
+//! connection. A connection that says nothing, says too much or does not listen is closed;
+//! whoever goes away ends the call that was made for him.
 
 use std::fs::Permissions;
 use std::os::fd::AsRawFd;
@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use bindery::{Cancel, ErrorType, Refusal};
 use serde::{Deserialize, Serialize};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::desk::{Caller, Desk};
 use crate::frame;
@@ -27,6 +27,10 @@ use crate::request::Envelope;
 const CONNECTIONS_MAX: usize = 64;
 /// How long a request may take to arrive.
 const REQUEST_MAX: Duration = Duration::from_secs(10);
+/// How long an answer may take to be read.
+const ANSWER_MAX: Duration = Duration::from_secs(30);
+/// How long nothing is taken after the system could not give a connection.
+const BREATH: Duration = Duration::from_millis(20);
 /// How long calls that run are waited for when the host ends.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -67,10 +71,7 @@ pub async fn serve(
             () = &mut ended => break,
             () = desk.stop.notified() => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            accepted = listener.accept() => {
-                let Ok((stream, _)) = accepted else { continue };
-                // Beyond the most, connections wait in the listener's own queue.
-                let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { break };
+            (stream, slot) = accept(&listener, &slots) => {
                 let (desk, stopping) = (Arc::clone(&desk), stopping.clone());
                 connections.spawn(async move {
                     let _slot = slot;
@@ -91,6 +92,32 @@ pub async fn serve(
         drop(tokio::time::timeout(GRACE, finish).await);
     }
     Ok(())
+}
+
+/// The next connection, once there is room for it: beyond the most, connections wait in the
+/// listener's own queue. Dropping the future loses none.
+async fn accept(
+    listener: &UnixListener,
+    slots: &Arc<Semaphore>,
+) -> (UnixStream, Option<OwnedSemaphorePermit>) {
+    // The semaphore is never closed, so there is always a permit.
+    let slot = Arc::clone(slots).acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return (stream, slot),
+            // Out of descriptors, say: the connection stays in the queue meanwhile.
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be taken");
+                tokio::time::sleep(BREATH).await;
+            }
+        }
+    }
+}
+
+/// Writes an answer to somebody who reads it in time.
+async fn answer(to: &mut (impl AsyncWrite + Unpin), rendered: &Rendered) -> std::io::Result<()> {
+    let written = tokio::time::timeout(ANSWER_MAX, frame::write(to, rendered)).await;
+    written.map_err(|_| std::io::ErrorKind::TimedOut)?
 }
 
 /// Takes the place of a socket that an ended host left: this one owns the store.
@@ -131,21 +158,21 @@ async fn connection(
     if peer != rustix::process::geteuid().as_raw() {
         let text = "this host answers its own user only";
         let refused = Refusal::new(ErrorType::NotAuthenticated, text);
-        return frame::write(&mut stream, &render(Reply::Refused(refused), true)).await;
+        return answer(&mut stream, &render(Reply::Refused(refused), true)).await;
     }
     let envelope = tokio::time::timeout(REQUEST_MAX, frame::read::<Envelope>(&mut stream)).await;
     let envelope = match envelope.map_err(|_| std::io::ErrorKind::TimedOut)? {
         Ok(envelope) => envelope,
         Err(error) => {
             let refused = Refusal::new(ErrorType::Usage, format!("this is no request: {error}"));
-            return frame::write(&mut stream, &render(Reply::Refused(refused), true)).await;
+            return answer(&mut stream, &render(Reply::Refused(refused), true)).await;
         }
     };
     let user = match Caller::local(peer) {
         Ok(user) => user,
         Err(refusal) => {
             let rendered = render(Reply::Refused(refusal), envelope.json);
-            return frame::write(&mut stream, &rendered).await;
+            return answer(&mut stream, &rendered).await;
         }
     };
     let cancel = Cancel::new();
@@ -163,5 +190,5 @@ async fn connection(
         }
     };
     let rendered = render(reply, envelope.json);
-    frame::write(&mut to, &rendered).await
+    answer(&mut to, &rendered).await
 }

@@ -16,6 +16,7 @@ mod outcome;
 mod receipt;
 mod refusal;
 mod shape;
+mod shown;
 mod ty;
 mod word;
 
@@ -38,6 +39,7 @@ pub use outcome::{Outcome, Run};
 pub use receipt::{Captured, LimitsInForce, NestedUse, Receipt};
 pub use refusal::{Blame, Category, ErrorType, NextAction, Refusal};
 pub use shape::{Function, Import, Param, Producer, ResolveError, Satisfier, Shape, Uncallable};
+pub use shown::{hides, one_line};
 pub use ty::{
     Case, Enum, Field, Flags, Handle, Record, Ty, TyId, TypeTable, TypeTableBuilder, Variant,
 };

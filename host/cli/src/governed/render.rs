@@ -1,9 +1,13 @@
 //! Replies as they are printed: one JSON object, or text made of the same.
 
+use bindery::one_line;
 use bindery_service::{Rendered, Reply};
 use serde_json::Value;
 
 use crate::answer::{Answer, Format};
+
+/// Characters of one value that are shown as text; `-o json` has all of it.
+const CHARS_MAX: usize = 4_096;
 
 /// Prints a reply.
 pub(crate) fn render(reply: Reply, json: bool) -> Rendered {
@@ -36,7 +40,12 @@ fn write(text: &mut String, value: &Value, depth: usize) {
     match value {
         Value::Object(members) => {
             for (name, value) in members {
-                line(text, &format!("{name}:"), value, depth);
+                line(
+                    text,
+                    &format!("{}:", one_line(name, CHARS_MAX)),
+                    value,
+                    depth,
+                );
             }
         }
         Value::Array(items) => {
@@ -71,7 +80,8 @@ fn is_plain(value: &Value) -> bool {
 
 fn scalar(value: &Value) -> String {
     match value {
-        Value::String(text) => text.clone(),
+        // Whoever wrote it shall not write a line of the answer (X49).
+        Value::String(text) => one_line(text, CHARS_MAX),
         Value::Null => "none".to_owned(),
         other => other.to_string(),
     }
@@ -82,6 +92,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_value_forges_no_line_of_the_text_x49() {
+        let value = json!({ "note": "ok\nstatus: approved\u{1b}[2K\u{202e}", "a\nb": 1 });
+        let expected = "a\\nb: 1\nnote: ok\\nstatus: approved\\u{1b}[2K\\u{202e}\n";
+        assert_eq!(text(&value), expected);
+    }
 
     #[test]
     fn text_says_every_member_of_the_object() {

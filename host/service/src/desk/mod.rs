@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 
 use crate::place::Place;
 use crate::reply::Reply;
-use crate::request::{Envelope, Request, capability};
+use crate::request::{BindWish, Envelope, Request, capability};
 use crate::resources::Opener;
 use crate::shelf::Shelf;
 
@@ -78,6 +78,8 @@ pub struct Desk {
     pub(crate) started_at: Moment,
     /// Guards the map only.
     sessions: Mutex<HashMap<(Principal, String), Session>>,
+    /// How the bindings were wished for whose calls wait for an answer, by handle.
+    waiting: Mutex<HashMap<String, BindWish>>,
     /// Told when the host is to end.
     pub(crate) stop: Notify,
 }

@@ -50,6 +50,7 @@ impl Desk {
             problems: Vec::new(),
             started_at: now(),
             sessions: std::sync::Mutex::default(),
+            waiting: std::sync::Mutex::default(),
             stop: Notify::new(),
         };
         desk.problems = desk.take_down().await?;

@@ -3,6 +3,9 @@
 //! Rule (C-50, C-65): a name belongs to its principal; a session that nobody opened is
 //! opened with the defaults by the first request that needs one.
 
+use std::collections::HashSet;
+use std::sync::PoisonError;
+
 use bindery::policy::{ScopeRequest, SessionSpec, Who};
 use bindery::{
     BindRequest, CallOptions, CapabilityId, ErrorType, Outcome, Refusal, Session, SessionId,
@@ -18,6 +21,10 @@ use crate::request::{BindWish, HANDLE, SessionWish};
 const AGENT: &str = "cli";
 /// The workspace archetype of a session that names none.
 const ARCHETYPE: &str = "default";
+/// Characters that a session's name may have.
+const NAME_CHARS_MAX: usize = 128;
+/// Sessions that one principal may have open at once.
+const SESSIONS_MAX: usize = 64;
 
 impl Desk {
     /// The session of that name, opened with the defaults when there is none.
@@ -25,6 +32,7 @@ impl Desk {
         if let Some(session) = self.named(caller, name) {
             return Ok(session);
         }
+        self.may_open(caller, name)?;
         let session = self.open_session(caller, &SessionWish::default()).await?;
         // Two requests may have opened one each: the first that is listed counts.
         let listed = {
@@ -39,6 +47,27 @@ impl Desk {
             session.end().await?;
         }
         Ok(listed)
+    }
+
+    /// Whether `caller` may have one more session, called `name`. Those that have ended are
+    /// forgotten on the way.
+    fn may_open(&self, caller: &Caller, name: &str) -> Result<(), Refusal> {
+        let hides = name.chars().any(bindery::hides);
+        if name.trim().is_empty() || hides || name.chars().count() > NAME_CHARS_MAX {
+            let text = format!(
+                "a session's name has 1 to {NAME_CHARS_MAX} visible characters and no control characters"
+            );
+            return Err(Refusal::new(ErrorType::Usage, text).with("limit", NAME_CHARS_MAX));
+        }
+        let mut sessions = self.sessions();
+        sessions.retain(|_, session| session.is_open());
+        let own = sessions.keys();
+        let own = own.filter(|(principal, _)| *principal == caller.principal);
+        if own.count() >= SESSIONS_MAX {
+            let text = format!("{SESSIONS_MAX} sessions are open, end one of them first");
+            return Err(Refusal::new(ErrorType::BudgetExhausted, text).with("limit", SESSIONS_MAX));
+        }
+        Ok(())
     }
 
     /// The session of that name, if it is open.
@@ -91,6 +120,7 @@ impl Desk {
             let text = "a session of this name is open: end it, or choose another name";
             return Err(Refusal::new(ErrorType::Usage, text).with("session", name));
         }
+        self.may_open(caller, name)?;
         let session = self.open_session(caller, wish).await?;
         let key = (caller.principal.clone(), name.to_owned());
         self.sessions().insert(key, session.clone());
@@ -225,8 +255,7 @@ impl Desk {
         wish: &BindWish,
         (arguments, options): (&str, &CallOptions),
     ) -> Result<bindery::Reply, Refusal> {
-        let waiting = self.waiting(session, capability);
-        let handle = match waiting {
+        let handle = match self.waiting(session, capability, wish) {
             Some(handle) => handle,
             None => session
                 .bind(capability, &bind_request(wish)?)
@@ -237,23 +266,55 @@ impl Desk {
         let reply = session.call(&handle, arguments, options).await;
         let asked = matches!(&reply.run.outcome, Outcome::Refused(refusal)
             if refusal.kind() == ErrorType::ApprovalRequired);
-        if !asked {
+        if asked {
+            self.remember(&handle, wish);
+        } else {
             // A binding that ended meanwhile is no reason to hide what the call came to.
             drop(session.release(&handle, "the one call is over").await);
         }
         Ok(reply)
     }
 
-    /// The binding of a call of `capability` that waits for an answer, or got one.
-    fn waiting(&self, session: &Session, capability: &CapabilityId) -> Option<String> {
+    /// Keeps how a binding was wished whose call waits for an answer; those that are over
+    /// are forgotten.
+    fn remember(&self, handle: &str, wish: &BindWish) {
+        let live = self.look(|state| {
+            let live = state
+                .bindings()
+                .filter(|(_, binding)| binding.ended.is_none());
+            live.map(|(handle, _)| handle.to_string())
+                .collect::<HashSet<_>>()
+        });
+        let live = live.unwrap_or_default();
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.retain(|handle, _| live.contains(handle));
+        waiting.insert(handle.to_owned(), wish.clone());
+    }
+
+    /// The binding of a call of `capability`, wished for in the same words, that waits for
+    /// an answer, or got one. A call that is wished for otherwise is another question.
+    fn waiting(
+        &self,
+        session: &Session,
+        capability: &CapabilityId,
+        wish: &BindWish,
+    ) -> Option<String> {
         use bindery::ledger::words::ProposalStatus;
+        let alike: HashSet<String> = {
+            let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let alike = waiting.iter().filter(|(_, wished)| *wished == wish);
+            alike.map(|(handle, _)| handle.clone()).collect()
+        };
         let found = self.look(|state| {
             let open = state.proposals().find(|(_, proposal)| {
+                let binding = proposal.asked.binding;
+                let alike = binding.is_some_and(|handle| alike.contains(&handle.to_string()));
                 let answerable = matches!(
                     proposal.status,
                     ProposalStatus::Pending | ProposalStatus::Approved
                 );
                 answerable
+                    && alike
                     && proposal.asked.session == session.id()
                     && proposal.asked.capability.id == *capability
             });
