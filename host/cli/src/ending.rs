@@ -76,6 +76,13 @@ async fn turn([mut interrupt, mut terminate, mut hang_up, _survived]: [Signal; 4
     cancel.cancel();
 }
 
+/// As long as what is given is kept, a file that may not grow any more is an error of its
+/// write, and not the end of the process.
+pub(crate) fn survive_full_files() -> Result<Signal, Refusal> {
+    let survived = signal(SignalKind::from_raw(FILE_TOO_LARGE));
+    survived.map_err(|error| failed(&error.into()))
+}
+
 fn failed(error: &anyhow::Error) -> Refusal {
     Refusal::new(ErrorType::Internal, "the host could not start its threads")
         .for_operator(format!("{error:#}"))

@@ -86,6 +86,15 @@ pub trait Journal: Send + Sync {
         false
     }
 
+    /// Whether it still takes records; after a failed write it does not (H52).
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::Poisoned`], with what failed.
+    fn standing(&self) -> Result<(), JournalError> {
+        Ok(())
+    }
+
     /// Shows the current state.
     fn look(&self, see: &mut dyn FnMut(&State));
 

@@ -5,6 +5,7 @@ use tokio::net::UnixStream;
 
 use crate::frame;
 use crate::place::Place;
+use crate::private;
 use crate::request::{Envelope, Request};
 use crate::server::{Rendered, short};
 
@@ -13,11 +14,12 @@ use crate::server::{Rendered, short};
 ///
 /// # Errors
 ///
-/// `environment_unavailable` when the host goes away before it answers; for a call
+/// `store_unavailable` when the folder can be written by others, `not_authenticated` when
+/// somebody else listens; `environment_unavailable` when the host goes away before it answers; for a call
 /// `uncertain_side_effect`, since it may have begun.
 pub async fn ask(place: &Place, envelope: &Envelope) -> Result<Option<Rendered>, Refusal> {
     // A socket that nobody listens at is what a killed host left.
-    let Some(mut stream) = connect(place).await else {
+    let Some(mut stream) = connect(place).await? else {
         return Ok(None);
     };
     let lost = |error: std::io::Error| {
@@ -37,7 +39,22 @@ pub async fn ask(place: &Place, envelope: &Envelope) -> Result<Option<Rendered>,
     frame::read(&mut stream).await.map(Some).map_err(unknown)
 }
 
-async fn connect(place: &Place) -> Option<UnixStream> {
-    let (_folder, name) = short(place).ok()?;
-    UnixStream::connect(name).await.ok()
+async fn connect(place: &Place) -> Result<Option<UnixStream>, Refusal> {
+    // Whoever can write the folder could listen in the host's place (X63).
+    private::checked(place.data())?;
+    let Ok((_folder, name)) = short(place) else {
+        return Ok(None);
+    };
+    let Ok(stream) = UnixStream::connect(name).await else {
+        return Ok(None);
+    };
+    let own = rustix::process::geteuid().as_raw();
+    match stream.peer_cred() {
+        Ok(peer) if peer.uid() == own => Ok(Some(stream)),
+        Ok(_) | Err(_) => {
+            let text = "another user listens at the socket of this host";
+            Err(Refusal::new(ErrorType::NotAuthenticated, text)
+                .for_operator(format!("{} is not to be trusted", place.data().display())))
+        }
+    }
 }

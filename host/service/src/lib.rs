@@ -10,6 +10,7 @@ mod client;
 mod desk;
 mod frame;
 mod place;
+mod private;
 mod reply;
 mod request;
 mod resources;

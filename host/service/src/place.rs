@@ -3,18 +3,22 @@
 //! Rule: nothing is searched for. The file is the one that was named, the folder is beside
 //! it unless said; the folder is the owner's alone.
 
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use bindery::policy::{Document, PROJECT_ALIAS, PROJECT_FILE, ProjectPolicy, STARTER};
 use bindery::{ErrorType, Refusal};
 
+use crate::private::{self, unwritable};
+
 /// The configuration's name where none is said.
 const CONFIG: &str = "bindery.toml";
 /// The folder of data beside it where none is said.
 const DATA: &str = ".bindery";
+/// How long a log may have grown when a host is started.
+const LOG_BYTES_MAX: u64 = 4 << 20;
 /// Most bytes of a text that is read as configuration.
 const TEXT_BYTES_MAX: u64 = 1 << 20;
 
@@ -62,6 +66,38 @@ impl Place {
         self.data.join("host.log")
     }
 
+    /// The same, to be written at its end: of two hosts that are started at once neither
+    /// takes the other's words away. One that has grown long begins anew, unless a host
+    /// runs.
+    ///
+    /// # Errors
+    ///
+    /// `store_unavailable` when it is no file of the host's own.
+    pub fn open_log(&self) -> Result<File, Refusal> {
+        let path = self.log();
+        let opened = private::appended(&path).and_then(|file| {
+            if file.metadata()?.len() > LOG_BYTES_MAX && self.is_free() {
+                file.set_len(0)?;
+            }
+            Ok(file)
+        });
+        opened.map_err(|error| unwritable(&path, &error))
+    }
+
+    /// The log's text from the byte `from` on, as far as one wants to read at once.
+    pub fn log_since(&self, from: u64) -> String {
+        let read = || {
+            let Some(mut file) = private::readable(&self.log())? else {
+                return Ok(String::new());
+            };
+            file.seek(SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes)?;
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        read().unwrap_or_else(|error: std::io::Error| error.to_string())
+    }
+
     /// The name of the socket in the folder of data.
     pub(crate) const SOCKET: &'static str = "host.sock";
 
@@ -105,7 +141,13 @@ impl Place {
             .write(true)
             .create_new(true)
             .open(&self.config)
-            .and_then(|mut file| file.write_all(STARTER.as_bytes()));
+            .and_then(|mut file| {
+                let written = file.write_all(STARTER.as_bytes());
+                written.inspect_err(|_| {
+                    // Half of it would be in the way of the next try.
+                    drop(std::fs::remove_file(&self.config));
+                })
+            });
         match made {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -133,12 +175,8 @@ impl Place {
     pub(crate) fn make_values(&self) -> Result<PathBuf, Refusal> {
         self.make_data()?;
         let folder = self.data.join("values");
-        match DirBuilder::new().mode(0o700).create(&folder) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                Err(unwritable(&folder, &error))
-            }
-            Ok(()) | Err(_) => Ok(folder),
-        }
+        private::folder(&folder)?;
+        Ok(folder)
     }
 
     /// Whether no process owns the store.
@@ -149,10 +187,8 @@ impl Place {
     /// Makes the folder of data, its owner's alone, kept out of version control but for the
     /// project's policy.
     pub(crate) fn make_data(&self) -> Result<(), Refusal> {
-        match DirBuilder::new().mode(0o700).create(&self.data) {
-            Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
-            Err(error) => return Err(unwritable(&self.data, &error)),
+        if !private::folder(&self.data)? {
+            return Ok(());
         }
         let ignore = self.data.join(".gitignore");
         std::fs::write(&ignore, "*\n!.gitignore\n!tool-policy.json\n")
@@ -165,12 +201,6 @@ fn beside(config: &Path) -> PathBuf {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         Some(_) | None => PathBuf::from("."),
     }
-}
-
-pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> Refusal {
-    let text = "the host's data cannot be written";
-    Refusal::new(ErrorType::StoreUnavailable, text)
-        .for_operator(format!("{}: {error}", path.display()))
 }
 
 /// A text file, whole, or nothing when it is not there. A pipe or a device is not waited

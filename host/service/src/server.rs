@@ -19,7 +19,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::desk::{Caller, Desk};
 use crate::frame;
-use crate::place::{Place, unwritable};
+use crate::place::Place;
+use crate::private::unwritable;
 use crate::reply::Reply;
 use crate::request::Envelope;
 

@@ -3,9 +3,9 @@
 //! Rule (R-375, I9, D1): what is on it is there whole or not at all, and is checked against
 //! its digest whenever it is taken down; the list is replaced by a rename.
 
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use bindery::policy::Registration;
@@ -14,7 +14,8 @@ use bindery::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::place::{Place, unwritable};
+use crate::place::Place;
+use crate::private::{self, unwritable};
 
 /// The list's name.
 const LIST: &str = "admitted.json";
@@ -85,27 +86,18 @@ impl Shelf {
             )
             .for_operator(format!("{}: {why}", path.display()))
         };
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(damaged(error.to_string())),
+        private::checked(&self.0)?;
+        let text = private::text(&path, LIST_BYTES_MAX);
+        let Some(text) = text.map_err(|error| damaged(error.to_string()))? else {
+            return Ok(Vec::new());
         };
-        let mut text = String::new();
-        file.take(LIST_BYTES_MAX)
-            .read_to_string(&mut text)
-            .map_err(|error| damaged(error.to_string()))?;
         serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))
     }
 
     /// Puts a component on it. One of the same namespace, package and file name is
     /// replaced by it.
     pub(crate) fn put(&self, bytes: &[u8], shelved: Shelved) -> Result<(), Refusal> {
-        match DirBuilder::new().mode(0o700).create(&self.0) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                return Err(unwritable(&self.0, &error));
-            }
-            Ok(()) | Err(_) => {}
-        }
+        private::folder(&self.0)?;
         self.write(&name_of(shelved.digest), bytes)?;
         let mut list = self.list()?;
         list.retain(|other| {

@@ -25,7 +25,26 @@ pub(crate) struct Folder(PathBuf);
 /// The lock of the one owner; the system takes it back however the process ends.
 #[derive(Debug)]
 pub(crate) struct Owner {
-    _file: File,
+    file: File,
+    path: PathBuf,
+}
+
+impl Owner {
+    /// Whether the folder that is owned is still where it was: what is written into a
+    /// folder that was moved away or deleted is lost to the next start.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        let held = self.file.metadata();
+        let held = held.map_err(StoreError::io("cannot look at", &self.path))?;
+        let found = self.path.symlink_metadata();
+        let found = found.map_err(StoreError::io("the store is gone from", &self.path))?;
+        if (held.dev(), held.ino()) == (found.dev(), found.ino()) {
+            return Ok(());
+        }
+        Err(StoreError::Unsafe {
+            path: self.path.display().to_string(),
+            what: "is another store than the one that was opened",
+        })
+    }
 }
 
 /// Whether a process owns the store in `folder`; what is not there is nobody's.
@@ -101,7 +120,7 @@ impl Folder {
             .set_len(0)
             .and_then(|()| write!(file, "{}", std::process::id()));
         written.map_err(StoreError::io("cannot write", &path))?;
-        Ok(Owner { _file: file })
+        Ok(Owner { file, path })
     }
 
     /// The key; made when the store is.

@@ -76,7 +76,7 @@ impl Store {
             head,
             checkpoint,
             queue: Arc::clone(&queue),
-            _owner: owner,
+            owner,
         };
         let writer = std::thread::Builder::new()
             .name("ledger".to_owned())
@@ -193,6 +193,13 @@ impl Journal for Store {
 
     fn has_recovered(&self) -> bool {
         true
+    }
+
+    fn standing(&self) -> Result<(), JournalError> {
+        match self.queue.poisoned() {
+            Some(why) => Err(JournalError::Poisoned(why)),
+            None => Ok(()),
+        }
     }
 
     fn look(&self, see: &mut dyn FnMut(&State)) {

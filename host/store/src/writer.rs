@@ -28,7 +28,7 @@ pub(crate) struct Writer {
     pub(crate) checkpoint: u64,
     pub(crate) queue: Arc<Queue>,
     /// Held until the last byte is written.
-    pub(crate) _owner: Owner,
+    pub(crate) owner: Owner,
 }
 
 impl Writer {
@@ -55,6 +55,7 @@ impl Writer {
         if batch.records.is_empty() && batch.checkpoint.is_none() {
             return Ok(());
         }
+        self.owner.check()?;
         let started = Instant::now();
         let transaction = loop {
             let begun = self

@@ -304,7 +304,7 @@ impl From<LimitHit> for Refusal {
         let name = hit.name.as_str();
         Self::new(kind, hit.to_string())
             .for_operator(format!(
-                "raise it with `--limit {name}=VALUE`, or the key `{name}` of the configuration"
+                "raise it with `--limit {name}=VALUE` of `run`, `--budget {name}=VALUE` of `bind` and `call`, or the key `{name}` of the configuration"
             ))
             .with("limit", name)
             .with("value", value)

@@ -74,7 +74,7 @@ async fn sent(request: Request, asked: &AskArgs, cancel: &Cancel) -> Answer {
 /// No host runs: this process answers what it may.
 async fn here(place: Place, envelope: &Envelope, asked: &AskArgs, cancel: &Cancel) -> Answer {
     let format = asked.place.format;
-    let reply = match recording(&envelope.request) {
+    let reply = match recording(&envelope.request, &place) {
         Ok(recording) => served_here(place, recording, (envelope, asked), cancel).await,
         Err(refusal) => Err(refusal),
     };
@@ -84,11 +84,21 @@ async fn here(place: Place, envelope: &Envelope, asked: &AskArgs, cancel: &Cance
     }
 }
 
-fn recording(request: &Request) -> Result<Recording, Refusal> {
+fn recording(request: &Request, place: &Place) -> Result<Recording, Refusal> {
     match request.reach() {
         Reach::Catalogue => Ok(Recording::Nothing),
         Reach::Record => Ok(Recording::Read),
         Reach::Owner => Ok(Recording::Store),
+        Reach::Host if !place.is_free() => {
+            let text = "a host runs and does not answer at its socket";
+            Err(Refusal::new(ErrorType::EnvironmentUnavailable, text)
+                .for_operator(format!(
+                    "it may be starting; if {} is gone, end the process whose number stands in {} (SIGTERM) and start a host again",
+                    place.data().join("host.sock").display(),
+                    place.data().join("store/owner").display(),
+                ))
+                .with("verb", request.verb()))
+        }
         Reach::Host => {
             let text = "no host runs, and this needs one: handles and proposals live in it";
             Err(Refusal::new(ErrorType::EnvironmentUnavailable, text)

@@ -3,8 +3,6 @@
 //! Rule (C-50): one at a time; in the background it has no terminal and no input, and what
 //! it prints goes to its log.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -19,7 +17,7 @@ use super::args::{AskArgs, HostArgs, HostVerb};
 use super::dispatch::{Shared, answered, builder, no_runtime, place};
 use super::render;
 use crate::answer::{Answer, Format};
-use crate::{operands, screen};
+use crate::{ending, operands, screen};
 
 /// How long a host in the background may take until it answers: compiling what is admitted
 /// is part of it.
@@ -70,6 +68,7 @@ async fn host_of(asked: &AskArgs) -> Result<(), Refusal> {
     )
     .await?;
     let desk: Shared = Arc::new(desk);
+    let _survived = ending::survive_full_files()?;
     let reloads = tokio::spawn(reload_on_hang_up(Arc::clone(&desk)));
     let ready = || {
         screen::write_stderr(&format!(
@@ -129,6 +128,8 @@ fn started(asked: &AskArgs) -> Result<Rendered, Refusal> {
         let text = "a host of this place runs already";
         return Err(Refusal::new(ErrorType::Usage, text).for_operator(status.stdout));
     }
+    place.prepare()?;
+    let told_before = place.log().metadata().map_or(0, |found| found.len());
     let mut child = spawn(&place, asked)?;
     let begun = Instant::now();
     loop {
@@ -138,7 +139,7 @@ fn started(asked: &AskArgs) -> Result<Rendered, Refusal> {
         let over = child.try_wait().ok().flatten();
         if over.is_some() || begun.elapsed() > READY_MAX {
             drop(child.kill());
-            let log = std::fs::read_to_string(place.log()).unwrap_or_default();
+            let log = place.log_since(told_before);
             let text = "the host did not start";
             return Err(Refusal::new(ErrorType::EnvironmentUnavailable, text).for_operator(log));
         }
@@ -151,14 +152,7 @@ fn spawn(place: &Place, asked: &AskArgs) -> Result<Child, Refusal> {
         let text = "the host cannot be started";
         Refusal::new(ErrorType::EnvironmentUnavailable, text).for_operator(error.to_string())
     };
-    place.prepare()?;
-    let log = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(place.log())
-        .map_err(broken)?;
+    let log = place.open_log()?;
     let mut command = Command::new(std::env::current_exe().map_err(broken)?);
     command.args(["host", "start", "--foreground", "--file"]);
     command.arg(place.config()).arg("--data").arg(place.data());

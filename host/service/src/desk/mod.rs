@@ -12,6 +12,7 @@ mod session;
 pub use open::store;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bindery::ledger::Journal;
@@ -80,6 +81,8 @@ pub struct Desk {
     sessions: Mutex<HashMap<(Principal, String), Session>>,
     /// How the bindings were wished for whose calls wait for an answer, by handle.
     waiting: Mutex<HashMap<String, BindWish>>,
+    /// Whether it was said that the record takes nothing any more.
+    told: AtomicBool,
     /// Told when the host is to end.
     pub(crate) stop: Notify,
 }
@@ -110,6 +113,7 @@ impl Desk {
         let reply = self
             .serve(&caller, &envelope.session, request, cancel)
             .await;
+        self.tell_once();
         match caller.rights {
             Rights::Operator => reply,
             Rights::Model => reply.for_model(),
@@ -224,6 +228,15 @@ impl Desk {
         } else {
             refusal.for_operator(format!("do you mean {}", alike.join(" or ")))
         })
+    }
+
+    /// A record that takes nothing any more is told of in the log, once.
+    fn tell_once(&self) {
+        if let Err(error) = self.journal.standing()
+            && !self.told.swap(true, Ordering::Relaxed)
+        {
+            tracing::error!(%error, "nothing is recorded any more: see to the disk and start this host again");
+        }
     }
 
     fn sessions(&self) -> std::sync::MutexGuard<'_, HashMap<(Principal, String), Session>> {

@@ -51,6 +51,7 @@ impl Desk {
             started_at: now(),
             sessions: std::sync::Mutex::default(),
             waiting: std::sync::Mutex::default(),
+            told: std::sync::atomic::AtomicBool::default(),
             stop: Notify::new(),
         };
         desk.problems = desk.take_down().await?;

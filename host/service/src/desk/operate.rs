@@ -24,14 +24,24 @@ impl Desk {
 
     pub(super) async fn revoke(
         &self,
-        target: &RevokeTarget,
+        named: &RevokeTarget,
         reason: &str,
         lift: bool,
     ) -> Result<Value, Refusal> {
-        let target = match target {
+        let target = match named {
             RevokeTarget::All => Target::All,
             RevokeTarget::Named(text) => self.target(text)?,
         };
+        let known = lift || self.is_known(&target);
+        if let (RevokeTarget::Named(text), false) = (named, known) {
+            let why = "nothing of this name was ever seen here, so nothing would be withdrawn";
+            return Err(Refusal::new(ErrorType::Usage, why)
+                .with("target", text.as_str())
+                .with("read_as", json!(target))
+                .for_operator(
+                    "`bindery env`, `bindery session list` and `bindery ledger` show what there is; a digest can be withdrawn before it is admitted",
+                ));
+        }
         let (shown, done) = (json!(target), if lift { "lifted" } else { "revoked" });
         let thrown = self.look(|state| state.switches().any(|(known, _)| *known == target));
         if thrown == Some(!lift) {
@@ -69,6 +79,46 @@ impl Desk {
             let why = "this is no handle, capability, digest, namespace or principal";
             Refusal::new(ErrorType::Usage, why).with("target", text)
         })
+    }
+
+    /// Whether there is, or was, what a withdrawal would hit. A misspelt name must not look
+    /// like a withdrawal; bytes may be withdrawn before anybody brings them.
+    fn is_known(&self, target: &Target) -> bool {
+        let of_state = |see: &dyn Fn(&bindery::ledger::State) -> bool| {
+            self.look(|state| see(state)).unwrap_or_default()
+        };
+        match target {
+            Target::All | Target::Digest(_) => true,
+            Target::Binding(handle) => of_state(&|state| state.binding(*handle).is_some()),
+            Target::Capability(id) => {
+                self.host
+                    .catalogue()
+                    .iter()
+                    .any(|row| row.descriptor.id() == id)
+                    || of_state(&|state| state.capabilities().any(|(key, _)| key.id == *id))
+            }
+            Target::Namespace(namespace) => {
+                let own = |id: &bindery::CapabilityId| id.namespace() == namespace.as_str();
+                self.host
+                    .catalogue()
+                    .iter()
+                    .any(|row| own(row.descriptor.id()))
+                    || of_state(&|state| state.capabilities().any(|(key, _)| own(&key.id)))
+            }
+            Target::Principal(principal) => {
+                self.host
+                    .document()
+                    .people
+                    .principals
+                    .contains_key(principal)
+                    || principal.as_str().starts_with("local:")
+                    || of_state(&|state| {
+                        state
+                            .sessions()
+                            .any(|(_, open)| open.principal == *principal)
+                    })
+            }
+        }
     }
 
     pub(super) async fn reconcile(
@@ -153,6 +203,12 @@ impl Desk {
                 "proposals": state.proposals().count(),
             })
         });
+        let mut problems = self.problems.clone();
+        if let Err(error) = self.journal.standing() {
+            problems.push(format!(
+                "{error}: nothing is recorded and nothing with effects is run any more; see to the disk, then stop this host and start it again"
+            ));
+        }
         let (catalogue, policy) = (self.host.catalogue().len(), self.host.policy_version());
         Ok(json!({
             "pid": std::process::id(),
@@ -162,7 +218,7 @@ impl Desk {
             "capabilities": catalogue,
             "policy_version": policy,
             "ledger": figures,
-            "problems": self.problems,
+            "problems": problems,
         }))
     }
 
