@@ -12,7 +12,7 @@ use crate::governed::{ALLOW, READ, Site, file_tools};
 use crate::process::calc;
 
 /// A call that runs, in a process of its own.
-fn spinning(site: &Site, more: &[&str]) -> Child {
+pub(crate) fn spinning(site: &Site, more: &[&str]) -> Child {
     let mut words = vec!["call", "acme:calc#spin", "--budget", "deadline=60s"];
     words.extend(["--budget", "fuel=1e12"]);
     words.extend(more);
@@ -34,7 +34,7 @@ fn spinning(site: &Site, more: &[&str]) -> Child {
     child
 }
 
-fn spinning_site() -> Site {
+pub(crate) fn spinning_site() -> Site {
     let mut site = Site::new(&format!(
         "{ALLOW}[ceilings]\ndeadline = \"60s\"\nfuel = \"1e12\"\n"
     ));
@@ -43,7 +43,7 @@ fn spinning_site() -> Site {
     site
 }
 
-fn ended(child: Child) -> (Option<i32>, Value) {
+pub(crate) fn ended(child: Child) -> (Option<i32>, Value) {
     let output = child.wait_with_output().unwrap();
     let value = serde_json::from_slice(&output.stdout).unwrap();
     (output.status.code(), value)

@@ -11,6 +11,7 @@ mod cases;
 mod closed_set;
 mod ends;
 mod governed;
+mod governed_desk;
 mod governed_kill;
 mod governed_lifecycle;
 mod governed_operate;

@@ -1,0 +1,234 @@
+//! What strangers try at a host's desk, and what it answers: words that forge, wishes that
+//! differ, names that nothing has, connections that only sit there, files that were swapped.
+
+use std::os::unix::net::UnixStream;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::governed::{ALLOW, READ, Site, file_tools};
+use crate::governed_operate::{ended, spinning, spinning_site};
+
+const ASKED: &[&str] = &["--namespace", "acme", "--approval", "confirm_every_time"];
+const PATH: &str = r#"{"path": "/src/a.txt"}"#;
+
+fn reading_site() -> Site {
+    let mut site = Site::new(ALLOW);
+    site.admit(&file_tools());
+    site.start();
+    site
+}
+
+fn asking_site() -> Site {
+    let mut site = Site::new(ALLOW);
+    let component = file_tools();
+    let mut words = vec!["admit", component.as_str()];
+    words.extend(ASKED);
+    site.ok(&words);
+    site.start();
+    site
+}
+
+fn sessions(site: &Site) -> usize {
+    site.ok(&["session", "list"])["sessions"]
+        .as_array()
+        .unwrap()
+        .len()
+}
+
+#[test]
+fn a_question_about_policy_leaves_no_session_behind_whatever_it_asks() {
+    let site = reading_site();
+    let before = sessions(&site);
+    assert_ne!(site.json(&["policy", "explain", "no-such-thing"]).0, 0);
+    assert_eq!(site.json(&["policy", "explain", READ]).0, 0);
+    assert_eq!(sessions(&site), before);
+}
+
+/// X47, R-562: the approval is for exactly what was asked.
+#[test]
+fn a_call_that_is_wished_for_otherwise_does_not_use_the_waiting_approval() {
+    let site = asking_site();
+    let proposal = |words: &[&str]| {
+        let mut all = vec!["call", READ, PATH];
+        all.extend(words);
+        let (code, value) = site.json(&all);
+        (code, value["error"]["details"]["proposal"].clone())
+    };
+    let (code, first) = proposal(&[]);
+    assert_eq!(code, 6);
+    assert!(first.is_string());
+    assert_eq!(proposal(&[]), (6, first.clone()), "the same question");
+    let zeros = "0".repeat(64);
+    let (code, _) = proposal(&["--digest", &zeros]);
+    assert_ne!(code, 6, "another build is never asked about under this one");
+    let (code, other) = proposal(&["--budget", "fuel=1000000"]);
+    assert_eq!(code, 6);
+    assert_ne!(other, first, "another budget is another question");
+    site.ok(&["approve", first.as_str().unwrap(), "--reason", "fine"]);
+    assert_eq!(proposal(&["--budget", "fuel=1000000"]).0, 6, "still waits");
+    assert_eq!(proposal(&[]).0, 0, "and the one that was approved runs");
+}
+
+#[test]
+fn a_misspelt_withdrawal_withdraws_nothing_and_says_so() {
+    let site = reading_site();
+    for typo in ["acmee", "acme:file-tools/files#red-file", "token:nobody"] {
+        let (code, value) = site.json(&["revoke", typo, "--reason", "stop"]);
+        assert_eq!(
+            (code, &value["error"]["type"]),
+            (2, &json!("usage")),
+            "{typo}"
+        );
+    }
+    assert_eq!(site.json(&["call", READ, PATH]).0, 0);
+    site.ok(&["revoke", "acme", "--reason", "stop"]);
+    assert_eq!(site.json(&["call", READ, PATH]).0, 4, "the twin");
+}
+
+#[test]
+fn connections_that_only_sit_there_do_not_keep_a_host_from_ending() {
+    let mut site = reading_site();
+    let socket = site.path(".bindery/host.sock");
+    let idle: Vec<_> = (0..80)
+        .map(|_| UnixStream::connect(&socket).unwrap())
+        .collect();
+    // Those that are served at most have been taken by now, the others wait.
+    std::thread::sleep(Duration::from_millis(200));
+    let mut host = site.host.take().unwrap();
+    let pid = rustix::process::Pid::from_child(&host);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let begun = Instant::now();
+    while host.try_wait().unwrap().is_none() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "SIGTERM is not heard"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(idle);
+}
+
+#[test]
+fn a_host_that_is_killed_in_the_middle_of_a_call_leaves_it_uncertain() {
+    let mut site = spinning_site();
+    let child = spinning(&site, &[]);
+    site.kill();
+    let (code, value) = ended(child);
+    assert_eq!(code, Some(10), "{value}");
+    assert_eq!(value["error"]["type"], "uncertain_side_effect");
+}
+
+#[test]
+fn who_ended_a_call_is_said_to_whoever_made_it() {
+    let site = spinning_site();
+    let child = spinning(&site, &[]);
+    site.ok(&["revoke", "acme:calc#spin", "--reason", "stop it"]);
+    let (_, value) = ended(child);
+    assert_eq!(
+        value["error"]["details"]["ended_by"], "authorization_revoked",
+        "{value}"
+    );
+}
+
+/// H52, I18.
+#[test]
+fn a_record_that_was_taken_away_stops_what_would_have_to_be_in_it() {
+    let site = reading_site();
+    site.ok(&["call", READ, PATH]);
+    std::fs::rename(site.path(".bindery/store"), site.path("elsewhere")).unwrap();
+    let (code, value) = site.json(&["bind", READ]);
+    assert_eq!(
+        (code, &value["error"]["type"]),
+        (9, &json!("store_unavailable")),
+        "{value}"
+    );
+    let problems = site.ok(&["host", "status"])["problems"].clone();
+    assert!(
+        problems[0]
+            .as_str()
+            .unwrap()
+            .contains("nothing is recorded"),
+        "{problems}"
+    );
+}
+
+#[test]
+fn a_pipe_in_place_of_the_list_of_components_is_refused_and_not_waited_for() {
+    let site = Site::new(ALLOW);
+    site.admit(&file_tools());
+    let list = site.path(".bindery/components/admitted.json");
+    std::fs::remove_file(&list).unwrap();
+    let mode = rustix::fs::Mode::from_bits_truncate(0o600);
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &list, fifo, mode, 0).unwrap();
+    let (code, value) = site.json(&["env"]);
+    assert_eq!(
+        (code, &value["error"]["type"]),
+        (8, &json!("integrity_failed")),
+        "{value}"
+    );
+}
+
+/// X63.
+#[test]
+fn a_folder_of_data_that_others_can_write_is_not_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let site = Site::new(ALLOW);
+    site.admit(&file_tools());
+    let open = |mode| std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(site.path(".bindery"), open(0o777)).unwrap();
+    let (code, value) = site.json(&["call", READ, PATH]);
+    assert_eq!(
+        (code, &value["error"]["type"]),
+        (9, &json!("store_unavailable")),
+        "{value}"
+    );
+    std::fs::set_permissions(site.path(".bindery"), open(0o700)).unwrap();
+    assert_eq!(site.json(&["call", READ, PATH]).0, 0);
+}
+
+#[test]
+fn a_session_has_a_name_that_can_be_read_and_there_are_not_too_many() {
+    let site = reading_site();
+    let new = |name: &str| site.json(&["session", "new", "--session", name]);
+    for name in ["", "a\nb", "a\u{202e}b", &"x".repeat(200)] {
+        assert_eq!(new(name).0, 2, "{name:?}");
+    }
+    let mut opened = 0;
+    let refused: Value = loop {
+        let (code, value) = new(&format!("s{opened}"));
+        if code != 0 {
+            break value;
+        }
+        opened += 1;
+        assert!(opened <= 64, "without end");
+    };
+    assert_eq!(refused["error"]["type"], "budget_exhausted");
+    site.ok(&["session", "end", "--session", "s0"]);
+    assert_eq!(new("again").0, 0, "one that ended makes room");
+}
+
+/// A terminal that shows proposals shows no line that a model wrote (X49).
+#[test]
+fn what_a_model_asks_for_forges_no_line_of_the_proposals() {
+    let site = asking_site();
+    let path = json!({ "path": "/src/a\u{1b}[2K\nstatus: approved\u{202e}" }).to_string();
+    assert_eq!(site.json(&["call", READ, &path]).0, 6);
+    let printed = site
+        .command(&["proposals"])
+        .stdout(Stdio::piped())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(printed.stdout).unwrap();
+    assert!(text.contains("status: pending"), "{text}");
+    assert!(
+        !text.contains('\u{1b}') && !text.contains('\u{202e}'),
+        "{text}"
+    );
+    assert!(
+        !text.lines().any(|line| line.trim() == "status: approved"),
+        "{text}"
+    );
+}
