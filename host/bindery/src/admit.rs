@@ -28,7 +28,7 @@ use crate::governor::{Current, Governor, compiled, known_names, names_of, versio
 use crate::held::Powers;
 
 /// How long an observation of a component counts before it is looked at again.
-const OBSERVED_FOR_MS: u64 = 30 * 24 * 3_600_000;
+pub(crate) const OBSERVED_FOR_MS: u64 = 30 * 24 * 3_600_000;
 
 /// What an operator says of a component that is admitted.
 #[derive(Clone, Debug)]

@@ -72,6 +72,7 @@ impl Session {
     ) -> Result<Bound, Refusal> {
         let opened = self.opened()?;
         opened.session.stages().require(Stage::Bindings)?;
+        self.run_stands(&opened)?;
         let found = self.decide_bind(capability, request)?;
         let grant = match found.decision.ruling {
             Ruling::Allow(ref grant) => grant,
@@ -321,11 +322,13 @@ impl Session {
             .record(released.iter().map(moved).collect())
             .await
             .map_err(|error| error.refusal())?;
-        let mut current = self.governor.write();
-        current
+        self.governor
+            .write()
             .bindings
             .retain(|binding, _| !released.contains(binding));
-        Ok(())
+        // what was asked about it has no answer any more.
+        let now = self.governor.clock.now();
+        self.governor.questions_over(now).await
     }
 }
 

@@ -131,6 +131,7 @@ impl Session {
     ) -> Result<Resolved, Refusal> {
         let (opened, asked_at) = (self.opened()?, self.governor.clock.now());
         let handle = parsed(handle)?;
+        self.governor.due(handle, self.id).await?;
         let found = self.governor.look(|state| {
             let binding = state.bound(handle, self.id, asked_at)?;
             Ok::<_, Rejection>(binding.pins.capability.clone())
@@ -141,6 +142,7 @@ impl Session {
             .map_err(|error| error.refusal())?;
         let held = self.governor.read().bindings.get(&handle).cloned();
         let held = held.ok_or_else(|| unknown().refusal())?;
+        self.run_stands(&opened)?;
         self.callees_stand(&held, asked_at)?;
         let resources = self.governor.resources();
         let screen = resources.screen().await?;
@@ -343,13 +345,14 @@ impl Session {
             binding: resolved.handle,
             parent: resolved.within.as_ref().map(|within| within.parent),
             run: resolved.opened.session.who().run,
-            step: 1,
+            // The journal counts.
+            step: 0,
             capability: resolved.capability.clone(),
             effectful,
             arguments: digest,
             input: redacted(arguments, &resolved.screen),
             decision: decision_event(decision),
-            reserve: reserve(budget),
+            reserve: reserve(budget, &resolved.held.scope),
             approval,
             idempotency: options.idempotency_key.clone().map(|key| Idempotent {
                 key,
@@ -358,6 +361,12 @@ impl Session {
             asked_at: resolved.asked_at,
             decided_at: now,
         };
+        if let Err(refusal) = self.run_begins(&resolved.opened) {
+            return Err(Box::new(
+                self.refuse(call, Some(resolved), Step::Reserve, refusal)
+                    .await,
+            ));
+        }
         let told = self.told(&resolved.opened, Operation::Call, "policy allowed the call");
         let entry = self.governor.entry(&told, intent);
         let recorded = match effectful {
@@ -449,7 +458,11 @@ impl Session {
         let effectful = resolved.held.risk != Risk::ReadOnly;
         let keyed = keyed && withheld.is_none();
         let now = self.governor.clock.now();
-        let (event, kept) = match ending(call, (effectful, keyed), &run, now) {
+        let reserved = self
+            .governor
+            .look(|state| Some(state.call(call)?.reserve.clone()));
+        let reserved = reserved.flatten().unwrap_or_default();
+        let (event, kept) = match ending(call, (effectful, keyed), &reserved, &run, now) {
             Ending::Known(mut outcome, kept) => {
                 // What nobody may see is not described either, and a repeated key gets none.
                 outcome.output = outcome.output.filter(|_| withheld.is_none());

@@ -222,7 +222,10 @@ pub(crate) fn meter_of(counter: Counter) -> Option<Meter> {
         Counter::Time => Some(Meter::WallMs),
         Counter::EgressBytes => Some(Meter::EgressBytes),
         Counter::WrittenBytes => Some(Meter::WrittenBytes),
-        Counter::Searches | Counter::Probes | Counter::Binds | Counter::Proposals => None,
+        Counter::Binds => Some(Meter::Binds),
+        Counter::Proposals => Some(Meter::Proposals),
+        // Neither is done yet; a document that limits them is told so.
+        Counter::Searches | Counter::Probes => None,
     }
 }
 

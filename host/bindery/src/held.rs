@@ -16,6 +16,8 @@ use bindery_types::{
     SideEffectClass,
 };
 
+use crate::runs::Planned;
+
 /// An open session.
 pub(crate) struct Opened {
     /// What it was opened with: its lists are resolved again when the catalogue changes.
@@ -25,9 +27,12 @@ pub(crate) struct Opened {
     pub(crate) expires_at: Moment,
     /// The rates that its document sets, with their windows in milliseconds.
     pub(crate) rates: Vec<(Subject, Counter, u64)>,
+    /// The run that its calls are actions of.
+    pub(crate) run: Planned,
 }
 
 /// A binding's scope and limits.
+#[derive(Clone)]
 pub(crate) struct Held {
     pub(crate) scope: Arc<Scope>,
     /// As the ledger has it: approvals are bound to it.

@@ -30,6 +30,7 @@ impl Host {
     /// `approval_required` when it is not pending any more, `binding_stale` and the like
     /// when what it was about has changed.
     pub async fn approve(&self, proposal: ProposalId, reason: &str) -> Result<(), Refusal> {
+        self.expire().await?;
         let session = self.session_of(proposal)?;
         let told = self.operator(Operation::Approve, reason, Some(session));
         let entry = self.governor.entry(&told, ProposalApproved { proposal });
@@ -37,7 +38,7 @@ impl Host {
             .record(vec![entry])
             .await
             .map_err(|error| error.refusal())?;
-        Ok(())
+        self.governor.run_of_session_follows(session)
     }
 
     /// Says no.
@@ -46,6 +47,7 @@ impl Host {
     ///
     /// As [`Host::approve`].
     pub async fn deny(&self, proposal: ProposalId, reason: &str) -> Result<(), Refusal> {
+        self.expire().await?;
         let session = self.session_of(proposal)?;
         let told = self.operator(Operation::Approve, reason, Some(session));
         let denied = ProposalDenied {
@@ -57,7 +59,7 @@ impl Host {
             .record(vec![entry])
             .await
             .map_err(|error| error.refusal())?;
-        Ok(())
+        self.governor.run_of_session_follows(session)
     }
 
     /// Withdraws authority: bindings that are hit end in this record; no effect starts
@@ -74,7 +76,9 @@ impl Host {
             .await
             .map_err(|error| error.refusal())?;
         self.governor.stop_overtaken();
-        Ok(())
+        self.governor
+            .questions_over(self.governor.clock.now())
+            .await
     }
 
     /// Lifts a withdrawal; what it ended stays ended.

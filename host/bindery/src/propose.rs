@@ -5,7 +5,7 @@
 
 use bindery_ledger::Summary;
 use bindery_ledger::event::ProposalMade;
-use bindery_ledger::words::{Operation, ProposalStatus};
+use bindery_ledger::words::{Operation, ProposalStatus, Step};
 use bindery_policy::{Decision, Question};
 use bindery_types::{Digest, ProposalId, canonical_digest};
 use serde_json::{Value, json};
@@ -46,15 +46,21 @@ impl Session {
                 proposal
             }
         };
-        match self.governor.record(batch).await {
-            Ok(_) => Reply {
+        let recorded = self.governor.record(batch).await;
+        let recorded = recorded.map_err(|error| error.refusal());
+        match recorded.and_then(|_| self.run_follows(&resolved.opened)) {
+            Ok(()) => Reply {
                 proposal: Some(proposal),
                 ..Reply::refused(
                     resolved.call,
                     refusal.with("proposal", proposal.to_string()),
                 )
             },
-            Err(error) => Reply::refused(resolved.call, error.refusal()),
+            // Of many that ask at once, those above the limit are on record, too (H54).
+            Err(refusal) => {
+                self.refuse(resolved.call, Some(resolved), Step::Reserve, refusal)
+                    .await
+            }
         }
     }
 

@@ -8,16 +8,18 @@ use std::sync::Arc;
 use bindery_ledger::event::{BudgetSet, SessionOpened};
 use bindery_ledger::words::{Basis, Operation, SessionEnd};
 use bindery_ledger::{Actor, BucketKey};
-use bindery_policy::{Policy, SessionSpec, Stage, Subject};
-use bindery_types::{Limit, Refusal, SessionId, canonical_digest};
+use bindery_policy::{Policy, SessionSpec, Stage, Subject, Who};
+use bindery_types::{Limit, Refusal, RunId, SessionId, canonical_digest};
 
 use crate::Host;
+use crate::clock::random;
 use crate::facts::{meter_of, scope_of};
 use crate::governor::{Governor, Told, known_names};
 use crate::held::Opened;
+use crate::runs::{Planned, RunWish, may_run, workspace_of};
 
 /// How long a session lives unless it is ended.
-const SESSION_MS: u64 = 24 * 3_600_000;
+pub(crate) const SESSION_MS: u64 = 24 * 3_600_000;
 
 /// An open session. Clones are the same session; dropping one ends nothing.
 #[derive(Clone)]
@@ -43,9 +45,20 @@ impl Host {
     /// above the ceiling, `environment_unavailable` without an admitted environment,
     /// `store_unavailable` when it cannot be recorded.
     pub async fn session(&self, spec: SessionSpec) -> Result<Session, Refusal> {
+        self.session_in(spec, RunWish::default()).await
+    }
+
+    /// The same, with its run where `wish` says.
+    ///
+    /// # Errors
+    ///
+    /// As [`Host::session`], and `run_transition_invalid` for a run that was asked for and
+    /// that the agent may not create there.
+    pub async fn session_in(&self, spec: SessionSpec, wish: RunWish) -> Result<Session, Refusal> {
         let governor = &self.governor;
+        governor.expire().await?;
         let id = spec.who.session;
-        let (opened, batch) = prepared(governor, spec)?;
+        let (opened, batch) = prepared(governor, spec, wish)?;
         governor
             .record(batch)
             .await
@@ -63,13 +76,20 @@ impl Host {
 fn prepared(
     governor: &Governor,
     spec: SessionSpec,
+    wish: RunWish,
 ) -> Result<(Opened, Vec<bindery_ledger::Entry>), Refusal> {
     let current = governor.read();
     let policy = &current.policy;
     let names = known_names(&current.names());
     // Every name in the document has to stand for something by now (C-49).
     Policy::compile(current.document.clone(), &names)?;
+    let asked = spec.who.run.is_some() || wish != RunWish::default();
+    let run = planned(&spec.who, wish)?;
     let spec = SessionSpec {
+        who: Who {
+            run: Some(run.run),
+            ..spec.who
+        },
         // Fixed from here on, whatever is switched later (C-53).
         stages: spec
             .stages
@@ -124,9 +144,28 @@ fn prepared(
         session,
         actor,
         expires_at,
+        run,
     };
     batch.extend(budgets(governor, policy, &opened, &told));
+    if asked || may_run(policy, opened.session.who()) {
+        batch.extend(governor.run_created(&opened, &told));
+    }
     Ok((opened, batch))
+}
+
+/// The session's run: the one that it names, else one of its own (C-19).
+fn planned(who: &Who, wish: RunWish) -> Result<Planned, Refusal> {
+    Ok(Planned {
+        run: match who.run {
+            Some(run) => run,
+            None => RunId::from_random(random()?),
+        },
+        workspace: match wish.workspace {
+            Some(workspace) => workspace,
+            None => workspace_of(&who.archetype)?,
+        },
+        provider: wish.provider,
+    })
 }
 
 fn rates(policy: &Policy) -> Vec<(Subject, bindery_policy::Counter, u64)> {

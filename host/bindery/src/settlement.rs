@@ -8,27 +8,73 @@ use std::collections::BTreeMap;
 use bindery_ledger::event::{Amounts, CallOutcome, CallUncertain, OutputRef};
 use bindery_ledger::words::{CallEnd, Doubt, Meter};
 use bindery_ledger::{Kept, Line};
+use bindery_policy::{Access, Scope, Slice};
 use bindery_types::{
-    Budget, CallId, Digest, ErrorType, LimitName, Moment, Outcome, Receipt, Refusal, Run,
-    canonical_digest,
+    Budget, CallId, Digest, EffectKind, ErrorType, LimitName, Moment, Outcome, Receipt, Refusal,
+    Run, canonical_digest,
 };
 
 use crate::call::KEY_MS;
 
-/// The most that a call may draw from the aggregate budgets.
-pub(crate) fn reserve(budget: &Budget) -> Amounts {
+/// The most that a call may draw from the aggregate budgets: of bytes that are sent or
+/// written, as much as its scope lets it at all.
+pub(crate) fn reserve(budget: &Budget, scope: &Scope) -> Amounts {
     let limit = |name: LimitName| budget.get(name).or_max();
+    let (mut egress, mut written) = (0, 0_u64);
+    for (_, slice) in scope.slices() {
+        let more = match slice {
+            Slice::Directory {
+                access: Access::ReadWrite,
+                ..
+            } => limit(LimitName::WrittenBytes),
+            // What it writes is counted, what it removes makes room: no total bounds it
+            // before; the values that fit into the store at once are reserved.
+            Slice::Store {
+                access: Access::ReadWrite,
+                ..
+            } => limit(LimitName::StoreBytes),
+            Slice::Endpoint { .. } => {
+                egress = limit(LimitName::EgressBytes);
+                0
+            }
+            Slice::Directory { .. }
+            | Slice::Store { .. }
+            | Slice::Config { .. }
+            | Slice::Secret
+            | Slice::Clock
+            | Slice::Random
+            | Slice::Log
+            | Slice::Binding => 0,
+        };
+        written = written.saturating_add(more);
+    }
     BTreeMap::from([
         (Meter::Calls, 1),
         (Meter::Fuel, limit(LimitName::Fuel)),
         (Meter::WallMs, limit(LimitName::Deadline)),
         (Meter::HostCalls, limit(LimitName::HostCalls)),
         (Meter::OutputBytes, limit(LimitName::Output)),
+        (Meter::EgressBytes, egress),
+        (Meter::WrittenBytes, written),
     ])
 }
 
-fn spent(receipt: &Receipt) -> Amounts {
+/// What it drew. Bytes that were sent and written are those of its own effects; where there
+/// were more effects than are kept, all that was reserved is charged: nobody knows better.
+fn spent(receipt: &Receipt, reserved: &Amounts) -> Amounts {
     let nested = receipt.nested.unwrap_or_default();
+    let bytes = |meter: Meter, kinds: &[EffectKind]| {
+        let own = receipt.effects.iter();
+        let own = own.filter(|effect| kinds.contains(&effect.kind));
+        let seen = own.fold(0_u64, |sum, effect| sum.saturating_add(effect.bytes));
+        match receipt.effects_dropped {
+            0 => seen,
+            _ => seen.max(reserved.get(&meter).copied().unwrap_or_default()),
+        }
+    };
+    let egress = bytes(Meter::EgressBytes, &[EffectKind::Request]);
+    let written = &[EffectKind::Write, EffectKind::StoreWrite];
+    let written = bytes(Meter::WrittenBytes, written);
     BTreeMap::from([
         (Meter::Calls, 1),
         (Meter::Fuel, receipt.fuel_used),
@@ -38,6 +84,8 @@ fn spent(receipt: &Receipt) -> Amounts {
             Meter::OutputBytes,
             receipt.bytes_out.saturating_add(nested.bytes_out),
         ),
+        (Meter::EgressBytes, egress),
+        (Meter::WrittenBytes, written),
     ])
 }
 
@@ -50,6 +98,7 @@ pub(crate) enum Ending {
 pub(crate) fn ending(
     call: CallId,
     (effectful, keyed): (bool, bool),
+    reserved: &Amounts,
     run: &Run,
     now: Moment,
 ) -> Ending {
@@ -103,7 +152,11 @@ pub(crate) fn ending(
         end,
         error,
         message,
-        spent: run.receipt.as_ref().map(spent).unwrap_or_default(),
+        spent: run
+            .receipt
+            .as_ref()
+            .map(|receipt| spent(receipt, reserved))
+            .unwrap_or_default(),
         output,
         receipt,
         effects,

@@ -11,7 +11,7 @@ use bindery_types::{ErrorType, Refusal, Tenant};
 use crate::governor::Governor;
 
 /// How long an environment is admitted for before it has to be again.
-const ENVIRONMENT_MS: u64 = 7 * 24 * 3_600_000;
+pub(crate) const ENVIRONMENT_MS: u64 = 7 * 24 * 3_600_000;
 /// Whose environment it is, where the document names no other.
 const TENANT: &str = "local";
 
@@ -53,6 +53,7 @@ pub(crate) fn start(governor: &Governor) -> Result<(), Refusal> {
     };
     let told = governor.own(Operation::Start, "the environment is admitted");
     batch.push(governor.entry(&told, admitted));
+    batch.extend(governor.registrations(&current.policy));
     governor
         .journal
         .append(batch, Vec::new())

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use bindery_types::{CapabilityId, Digest, ErrorType, Refusal, ValidationStatus};
+use bindery_types::{CapabilityId, Digest, ErrorType, Refusal, TrustStatus, ValidationStatus};
 
 use crate::entry::Entry;
 
@@ -140,6 +140,12 @@ impl Catalogue {
     pub fn set_validation(&mut self, id: &CapabilityId, status: ValidationStatus) -> bool {
         let entry = self.entries.get_mut(id);
         entry.map(|entry| entry.validation = status).is_some()
+    }
+
+    /// Notes who vouches for the entry; false when there is no such entry.
+    pub fn set_trust(&mut self, id: &CapabilityId, trust: TrustStatus) -> bool {
+        let entry = self.entries.get_mut(id);
+        entry.map(|entry| entry.trust = trust).is_some()
     }
 
     /// Every entry, in the order of ids.

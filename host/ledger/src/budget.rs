@@ -5,12 +5,12 @@
 //! from the rates. What is asked is compared and taken in one step, so N calls are
 //! admitted where N are allowed, in every order of arrivals.
 
-use bindery_types::{Moment, SessionId};
+use bindery_types::{Moment, Principal, SessionId, Tenant};
 
 use crate::event::Amounts;
 use crate::key::{BucketKey, BudgetScope};
 use crate::rejection::Rejection;
-use crate::state::{Bucket, Call, CallStanding, State};
+use crate::state::{Bucket, Call, CallStanding, Session, State};
 use crate::words::Meter;
 
 impl Bucket {
@@ -20,6 +20,33 @@ impl Bucket {
             return 0;
         }
         self.spent.saturating_add(self.reserved)
+    }
+
+    /// Whether `asked` more is within the limit.
+    fn admits(&self, key: &BucketKey, asked: u64, now: Moment) -> Result<(), Rejection> {
+        let used = self.used(key, now);
+        if asked <= self.limit.saturating_sub(used) {
+            return Ok(());
+        }
+        let over = key.window_ms.map(|window| self.since.after_ms(window));
+        Err(Rejection::Budget {
+            limit: self.limit,
+            used,
+            asked,
+            // Waiting helps only where the whole window would be enough.
+            retry_after_ms: over
+                .filter(|_| asked <= self.limit)
+                .map(|over| over.ms_since(now)),
+            bucket: Box::new(key.clone()),
+        })
+    }
+
+    /// Begins a new window where the old one is over.
+    fn roll(&mut self, key: &BucketKey, now: Moment) {
+        if self.window_over(key, now) {
+            self.since = now;
+            self.spent = 0;
+        }
     }
 
     fn window_over(&self, key: &BucketKey, now: Moment) -> bool {
@@ -58,7 +85,7 @@ impl State {
     pub(crate) fn check_budget(&self, call: &Call, now: Moment) -> Result<(), Rejection> {
         if let Some(parent) = call.parent.and_then(|id| self.calls.get(&id)) {
             for (meter, asked) in &call.reserve {
-                if *meter == Meter::Calls {
+                if meter.is_each() {
                     continue;
                 }
                 let left = left_of(parent, *meter);
@@ -72,20 +99,7 @@ impl State {
             let Some(bucket) = self.buckets.get(&key) else {
                 continue;
             };
-            let used = bucket.used(&key, now);
-            if asked > bucket.limit.saturating_sub(used) {
-                let over = key.window_ms.map(|window| bucket.since.after_ms(window));
-                return Err(Rejection::Budget {
-                    limit: bucket.limit,
-                    used,
-                    asked,
-                    // Waiting helps only where the whole window would be enough.
-                    retry_after_ms: over
-                        .filter(|_| asked <= bucket.limit)
-                        .map(|over| over.ms_since(now)),
-                    bucket: Box::new(key),
-                });
-            }
+            bucket.admits(&key, asked, now)?;
         }
         Ok(())
     }
@@ -100,10 +114,7 @@ impl State {
             let Some(bucket) = self.buckets.get_mut(&key) else {
                 continue;
             };
-            if bucket.window_over(&key, now) {
-                bucket.since = now;
-                bucket.spent = 0;
-            }
+            bucket.roll(&key, now);
             match key.window_ms {
                 Some(_) => bucket.spent = bucket.spent.saturating_add(asked),
                 None => bucket.reserved = bucket.reserved.saturating_add(asked),
@@ -140,6 +151,39 @@ impl State {
         }
     }
 
+    /// Whether a session may do one more of what is counted one by one: a binding, a
+    /// question. It is counted where it is recorded, so that of many that come at once as
+    /// many are admitted as are allowed (case G4).
+    pub(crate) fn check_count(
+        &self,
+        id: SessionId,
+        session: &Session,
+        meter: Meter,
+        now: Moment,
+    ) -> Result<(), Rejection> {
+        for key in self.keys_of((id, &session.tenant, &session.principal), meter) {
+            let Some(bucket) = self.buckets.get(&key) else {
+                continue;
+            };
+            bucket.admits(&key, 1, now)?;
+        }
+        Ok(())
+    }
+
+    /// Counts what [`State::check_count`] found.
+    pub(crate) fn take_count(&mut self, id: SessionId, meter: Meter, now: Moment) {
+        let Some(session) = self.sessions.get(&id) else {
+            return;
+        };
+        for key in self.keys_of((id, &session.tenant, &session.principal), meter) {
+            let Some(bucket) = self.buckets.get_mut(&key) else {
+                continue;
+            };
+            bucket.roll(&key, now);
+            bucket.spent = bucket.spent.saturating_add(1);
+        }
+    }
+
     /// The budgets that the call draws from, with what it wants of each.
     fn claims(&self, call: &Call) -> Vec<(BucketKey, u64)> {
         if self.buckets.is_empty() {
@@ -155,11 +199,22 @@ impl State {
     }
 
     /// The budgets of one meter that the call draws from: rates always, totals only at the
-    /// root of a call tree, whose share the children live on. Calls are counted one by one.
+    /// root of a call tree, whose share the children live on, but for [`Meter::is_each`].
     fn keys(&self, call: &Call, meter: Meter) -> Vec<BucketKey> {
+        let mut keys = self.keys_of((call.session, &call.tenant, &call.principal), meter);
+        keys.retain(|key| key.window_ms.is_some() || is_counted(call, meter));
+        keys
+    }
+
+    /// The budgets of one meter that somebody draws from, totals and rates.
+    fn keys_of(
+        &self,
+        (session, tenant, principal): (SessionId, &Tenant, &Principal),
+        meter: Meter,
+    ) -> Vec<BucketKey> {
         let scopes = [
-            BudgetScope::Session(call.session),
-            BudgetScope::Principal(call.tenant.clone(), call.principal.clone()),
+            BudgetScope::Session(session),
+            BudgetScope::Principal(tenant.clone(), principal.clone()),
             BudgetScope::Environment,
         ];
         let of = |scope: BudgetScope| {
@@ -169,8 +224,7 @@ impl State {
                 window_ms,
             };
             let all = self.buckets.range(key(None)..=key(Some(u64::MAX)));
-            let mine = all.filter(|(key, _)| key.window_ms.is_some() || is_counted(call, meter));
-            mine.map(|(key, _)| key.clone()).collect::<Vec<_>>()
+            all.map(|(key, _)| key.clone()).collect::<Vec<_>>()
         };
         scopes.into_iter().flat_map(of).collect()
     }
@@ -204,10 +258,9 @@ fn draws(call: &Call, key: &BucketKey) -> bool {
     }
 }
 
-/// Whether a call draws `meter` from the totals itself: one is one, at every depth; of all
-/// else a child has what its parent has.
+/// Whether a call draws `meter` from the totals itself.
 fn is_counted(call: &Call, meter: Meter) -> bool {
-    call.parent.is_none() || meter == Meter::Calls
+    call.parent.is_none() || meter.is_each()
 }
 
 /// What a running call has left for children: its share less what they hold and spent.

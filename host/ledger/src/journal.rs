@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bindery_types::{Digest, ErrorType, Refusal};
 
+use crate::event::Event;
 use crate::record::{Entry, Record};
 use crate::rejection::Rejection;
 use crate::state::State;
@@ -142,6 +143,18 @@ impl Query {
 }
 
 impl State {
+    /// an action that names no step of its run gets the next one here, where no
+    /// other can come between: callers that act at once do not have to agree.
+    fn counted(&self, mut entry: Entry) -> Entry {
+        if let Event::CallIntent(intent) = &mut entry.event
+            && intent.step == 0
+            && let Some(run) = intent.run.and_then(|id| self.run(id))
+        {
+            intent.step = run.steps.saturating_add(1);
+        }
+        entry
+    }
+
     /// Applies a batch, all of it or nothing, and gives its records.
     ///
     /// # Errors
@@ -155,6 +168,7 @@ impl State {
         let mut records = Vec::with_capacity(batch.len());
         for entry in batch {
             let sequence = self.sequence().saturating_add(1);
+            let entry = self.counted(entry);
             let record = Record { sequence, entry };
             if let Err(rejection) = self.apply(&record) {
                 if let Some(before) = before {

@@ -6,7 +6,7 @@
 
 use bindery_types::{Moment, Provider, SessionId};
 
-use crate::event::{Event, HostStarted, SessionClosed};
+use crate::event::{Event, HostStarted, RunMoved, SessionClosed};
 use crate::lease::ended;
 use crate::record::{Actor, Entry};
 use crate::state::{CallStanding, State};
@@ -56,6 +56,19 @@ pub fn recovery(
         let reason = "the host before this one ended while the call ran";
         entry(Some(call.session), event, Operation::Recover, reason)
     });
+    let runs = state.runs().filter_map(|(run, standing)| {
+        let to = standing
+            .status
+            .at_end(SessionEnd::HostStopped, standing.done)?;
+        let moved = RunMoved { run: *run, to };
+        let reason = "the host before this one ended with the run";
+        Some(entry(
+            Some(standing.session),
+            moved.into(),
+            Operation::Recover,
+            reason,
+        ))
+    });
     let closed = state.sessions().map(|(session, _)| {
         let event = SessionClosed {
             session: *session,
@@ -64,7 +77,8 @@ pub fn recovery(
         let reason = "no session outlives its host";
         entry(Some(*session), event.into(), Operation::Recover, reason)
     });
-    std::iter::once(start).chain(ends).chain(closed).collect()
+    let all = std::iter::once(start).chain(ends);
+    all.chain(runs).chain(closed).collect()
 }
 
 fn count(number: usize) -> u64 {

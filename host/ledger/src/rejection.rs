@@ -190,6 +190,12 @@ pub enum Rejection {
         /// where it was to go
         to: RunStatus,
     },
+    /// A run is completed by what was done in it, and by nothing else.
+    #[error("no action of the run came to a value, so it is not completed")]
+    NothingDone,
+    /// What the call runs is of another provider than its run's.
+    #[error("the run uses the implementations of another provider")]
+    ProviderOutside,
     /// The agent may not create this run.
     #[error("the agent cannot create this run: {why}")]
     RunRefused {
@@ -238,7 +244,10 @@ impl Rejection {
             Self::OutcomeUnknown { .. } | Self::MustBeUncertain => ErrorType::UncertainSideEffect,
             Self::KeyConflict | Self::AlreadyDone { .. } => ErrorType::IdempotencyConflict,
             Self::Proposal { .. } | Self::ApprovalDiffers { .. } => ErrorType::ApprovalRequired,
-            Self::RunTransition { .. } | Self::RunRefused { .. } => ErrorType::RunTransitionInvalid,
+            Self::RunTransition { .. } | Self::RunRefused { .. } | Self::NothingDone => {
+                ErrorType::RunTransitionInvalid
+            }
+            Self::ProviderOutside => ErrorType::PermissionDenied,
             Self::OutOfOrder { .. }
             | Self::CauseNotEarlier { .. }
             | Self::Duplicate { .. }

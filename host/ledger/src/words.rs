@@ -206,6 +206,10 @@ words! {
     Meter, "a meter" {
         /// Calls started; never given back.
         Calls = "calls",
+        /// Bindings opened; never given back.
+        Binds = "binds",
+        /// Questions to the operator; never given back.
+        Proposals = "proposals",
         /// Fuel.
         Fuel = "fuel",
         /// Wall time, in milliseconds.
@@ -218,6 +222,23 @@ words! {
         WrittenBytes = "written_bytes",
         /// Bytes to and from the network.
         EgressBytes = "egress_bytes",
+    }
+}
+
+impl Meter {
+    /// Whether each call draws it from the totals itself, at every depth: calls are counted
+    /// one by one, and what is written or sent is the doing of the call whose scope allows
+    /// it, which its caller's may not. Of all else a child has what its parent has.
+    pub fn is_each(self) -> bool {
+        match self {
+            Self::Calls | Self::WrittenBytes | Self::EgressBytes => true,
+            Self::Binds
+            | Self::Proposals
+            | Self::Fuel
+            | Self::WallMs
+            | Self::HostCalls
+            | Self::OutputBytes => false,
+        }
     }
 }
 
@@ -366,6 +387,32 @@ words! {
 }
 
 impl RunStatus {
+    /// Whether nothing follows it.
+    pub fn is_over(self) -> bool {
+        match self {
+            Self::Created | Self::Running | Self::AwaitingApproval => false,
+            Self::Completed | Self::Failed | Self::Rejected | Self::Cancelled => true,
+        }
+    }
+
+    /// What a run that stands here becomes when its session ends, if it is not over: it is
+    /// completed only when something was done and nothing is waited for.
+    pub fn at_end(self, end: SessionEnd, done: u64) -> Option<Self> {
+        match (self, end) {
+            (Self::Completed | Self::Failed | Self::Rejected | Self::Cancelled, _) => None,
+            (Self::Created, _) => Some(Self::Cancelled),
+            (Self::Running, SessionEnd::Completed) if done > 0 => Some(Self::Completed),
+            (
+                Self::Running | Self::AwaitingApproval,
+                SessionEnd::Completed | SessionEnd::Cancelled,
+            ) => Some(Self::Cancelled),
+            (
+                Self::Running | Self::AwaitingApproval,
+                SessionEnd::Expired | SessionEnd::FixedFieldChanged | SessionEnd::HostStopped,
+            ) => Some(Self::Failed),
+        }
+    }
+
     /// The fixed table of R-578.
     pub fn may_become(self, next: Self) -> bool {
         match self {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bindery_types::{
     Agent, ApprovalRequirement, Archetype, CapabilityId, CredentialName, Digest, GrantName, Limit,
-    LimitName, Risk, SideEffectClass, canonical, canonical_digest,
+    LimitName, Provider, Risk, SideEffectClass, canonical, canonical_digest,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -49,6 +49,7 @@ pub(crate) struct ReadyAgent {
     pub(crate) active: bool,
     pub(crate) tools: Option<IdSet>,
     pub(crate) archetypes: Option<Vec<Archetype>>,
+    pub(crate) providers: Option<Vec<Provider>>,
 }
 
 #[derive(Debug)]
@@ -205,6 +206,12 @@ impl Policy {
         self.rules.get(usize::try_from(number).ok()?)
     }
 
+    /// The tools of an agent as ids, in order: none = any that the rules allow.
+    pub fn tools_of(&self, agent: &Agent) -> Option<Vec<CapabilityId>> {
+        let tools = self.agents.get(agent)?.tools.as_ref()?;
+        Some(tools.sorted().into_iter().cloned().collect())
+    }
+
     /// The risk that the operator set for `capability`.
     pub fn raised_risk(&self, capability: &CapabilityId) -> Option<Risk> {
         self.risks.get(capability).copied()
@@ -312,13 +319,14 @@ impl Compiler<'_> {
                 .as_ref()
                 .map(|tools| self.list(&key, 1, tools, permits));
             let active = agent.implementation_status == ImplementationStatus::Active;
-            let archetypes = agent.archetypes.clone();
+            let (archetypes, providers) = (agent.archetypes.clone(), agent.providers.clone());
             agents.insert(
                 name.clone(),
                 ReadyAgent {
                     active,
                     tools,
                     archetypes,
+                    providers,
                 },
             );
         }

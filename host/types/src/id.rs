@@ -92,6 +92,8 @@ ids! {
     Agent "an agent" word WORD_RULE;
     /// The kind of workspace.
     Archetype "a workspace archetype" label LABEL_RULE;
+    /// One workspace, of one archetype.
+    Workspace "a workspace" label LABEL_RULE;
     /// Where implementations come from.
     Provider "a provider" word WORD_RULE;
     /// The environment a host admits sessions to.

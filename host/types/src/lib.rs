@@ -31,7 +31,7 @@ pub use governance::{
 pub use id::{
     Agent, Archetype, BindingHandle, CallId, CapabilityId, CredentialName, EnvironmentId,
     EvidenceId, GrantName, IdError, IdempotencyKey, Namespace, Principal, ProposalId, Provider,
-    RunId, SessionId, Tenant, ToolHandle,
+    RunId, SessionId, Tenant, ToolHandle, Workspace,
 };
 pub use moment::Moment;
 pub use name::{FunctionName, InterfaceName, NameError};

@@ -4,7 +4,7 @@
 //! as far as the examination says; one that is known is observed; one that is described
 //! anew is examined anew.
 
-use bindery_catalogue::{Entry as Row, Verdict};
+use bindery_catalogue::{Catalogue, Entry as Row, Verdict};
 use bindery_ledger::event::{
     CapabilityDescribed, CapabilityDiscovered, CapabilityMoved, CapabilityObserved,
     CapabilityRevalidated, CatalogueChanged, EvidenceRecorded, PolicyReplaced,
@@ -20,7 +20,7 @@ use serde_json::json;
 use super::{OBSERVED_FOR_MS, Plan, granted};
 use crate::clock::random;
 use crate::facts::{declared, key_of};
-use crate::governor::{Governor, Told};
+use crate::governor::{Governor, Told, version_of};
 use crate::held::Powers;
 
 /// A record of the ledger: key, recorded descriptor, generation.
@@ -64,8 +64,15 @@ impl Plan {
                     let parts = (row, verdict, &**powers);
                     self.revalidate(governor, parts, *generation, &mut batch)?;
                 }
-                (_, Some((_, _, generation))) => {
-                    batch.push(governor.entry(&told, self.observed(governor, row, *generation)));
+                (mine, Some((key, _, generation))) => {
+                    if let Some((_, verdict, _)) = mine {
+                        // who admits it again has looked at it again.
+                        let evidence = EvidenceId::from_random(random()?);
+                        let seen = examined(governor, key, verdict, evidence);
+                        batch.push(governor.entry(&told, seen));
+                    }
+                    let seen = observed(governor, row, *generation, self.after);
+                    batch.push(governor.entry(&told, seen));
                 }
                 (None, None) => {}
             }
@@ -156,19 +163,6 @@ impl Plan {
         }
     }
 
-    fn observed(&self, governor: &Governor, row: &Row, generation: u64) -> CapabilityObserved {
-        let now = governor.clock.now();
-        CapabilityObserved {
-            capability: key_of(row),
-            descriptor_digest: row.descriptor.digest(),
-            execution_state: row.execution_state,
-            environment_generation: generation,
-            catalog_version: self.after,
-            last_observed_at: now,
-            expires_at: now.after_ms(OBSERVED_FOR_MS),
-        }
-    }
-
     /// Discovered, described, examined, and moved as far as the examination says.
     fn introduce(
         &self,
@@ -216,6 +210,48 @@ impl Plan {
         let steps = Some(path(verdict.status));
         self.walk(governor, &told, (&key, evidence), steps, batch);
         Ok(())
+    }
+}
+
+fn observed(
+    governor: &Governor,
+    row: &Row,
+    generation: u64,
+    version: Digest,
+) -> CapabilityObserved {
+    let now = governor.clock.now();
+    CapabilityObserved {
+        capability: key_of(row),
+        descriptor_digest: row.descriptor.digest(),
+        execution_state: row.execution_state,
+        environment_generation: generation,
+        catalog_version: version,
+        last_observed_at: now,
+        expires_at: now.after_ms(OBSERVED_FOR_MS),
+    }
+}
+
+impl Governor {
+    /// The records that say that what is left of a catalogue is as it was, at its new
+    /// version.
+    pub(crate) fn observed_still(&self, catalogue: &Catalogue, policy: &Policy) -> Vec<Entry> {
+        let version = version_of(catalogue, policy);
+        let told = self.own(Operation::Admit, "the rest of the catalogue is as it was");
+        let known = self.look(|state| {
+            let generation = state
+                .environment()
+                .map(|environment| environment.generation);
+            let generation = generation.unwrap_or_default();
+            let rows = catalogue.entries().filter(|row| {
+                let known = state.capability(&key_of(row));
+                let known = known.and_then(|known| known.description.as_ref());
+                known.is_some_and(|known| known.descriptor_digest == row.descriptor.digest())
+            });
+            rows.map(|row| observed(self, row, generation, version))
+                .collect::<Vec<_>>()
+        });
+        let known = known.unwrap_or_default().into_iter();
+        known.map(|event| self.entry(&told, event)).collect()
     }
 }
 

@@ -45,12 +45,14 @@ fn check(args: &PlaceArgs) -> Result<Answer, Refusal> {
     let document = place.document()?;
     let project = place.project()?;
     let (rules, grants) = (document.policy.rules.len(), document.grants.len());
+    let idle = document.limits.idle();
     Ok(match args.format {
         Format::Json => Answer::json(&json!({
             "config": place.config(),
             "well_formed": true,
             "rules": rules,
             "grants": grants,
+            "idle_limits": idle,
             "project_file": project.as_ref().map(|project| project.file()),
         })),
         Format::Text => {
@@ -58,8 +60,12 @@ fn check(args: &PlaceArgs) -> Result<Answer, Refusal> {
                 Some(project) => format!("{} is well-formed too\n", project.file()),
                 None => String::new(),
             };
+            let idle: String = idle
+                .iter()
+                .map(|key| format!("`{key}` holds nothing: this host does no such thing yet\n"))
+                .collect();
             Answer::text(format!(
-                "{}: well-formed, {rules} rules, {grants} grants\n{project}",
+                "{}: well-formed, {rules} rules, {grants} grants\n{project}{idle}",
                 place.config().display()
             ))
         }

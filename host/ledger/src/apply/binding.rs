@@ -9,7 +9,7 @@ use crate::approval::Wanted;
 use crate::event::{BindingMoved, BindingOpened, BindingRefreshed, BindingRenewed, Decision, Pins};
 use crate::rejection::Rejection;
 use crate::state::{Binding, Ended, Session, State};
-use crate::words::{Lifecycle, ProposalStatus, Route, Trigger, Verdict};
+use crate::words::{Lifecycle, Meter, ProposalStatus, Route, Trigger, Verdict};
 
 impl State {
     pub(super) fn binding_opened(
@@ -43,6 +43,11 @@ impl State {
             at.now,
         )?;
         self.check_parent_pins(event.parent, pins)?;
+        // What the host opens for its static registry nobody asked for (C-51).
+        let counted = event.route == Route::LateBound;
+        if counted {
+            self.check_count(event.session, session, Meter::Binds, at.now)?;
+        }
         let used = match pins.approval {
             Some(proposal) => {
                 self.check_approval(proposal, &self.wanted_for_binding(event, session, at.now))?;
@@ -64,6 +69,9 @@ impl State {
             pinned_by: at.sequence,
         };
         self.bindings.insert(event.binding, binding);
+        if counted {
+            self.take_count(event.session, Meter::Binds, at.now);
+        }
         Ok(())
     }
 

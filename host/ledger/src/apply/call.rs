@@ -98,12 +98,23 @@ impl State {
 
     fn check_run(&self, event: &CallIntent) -> Result<(), Rejection> {
         let Some(id) = event.run else { return Ok(()) };
-        match self.runs.get(&id) {
+        let run = self.runs.get(&id);
+        if let Some(provider) = run.and_then(|run| run.provider.as_ref())
+            && self.known(&event.capability)?.provider != *provider
+        {
+            return Err(Rejection::ProviderOutside);
+        }
+        match run {
             Some(run) if run.session != event.session => Err(Rejection::Unknown { what: "run" }),
-            Some(run) if run.status != RunStatus::Running => Err(Rejection::RunTransition {
-                from: run.status,
-                to: RunStatus::Running,
-            }),
+            // One action that waits for an operator does not hold up the others.
+            Some(run)
+                if !matches!(run.status, RunStatus::Running | RunStatus::AwaitingApproval) =>
+            {
+                Err(Rejection::RunTransition {
+                    from: run.status,
+                    to: RunStatus::Running,
+                })
+            }
             Some(run) if event.step != run.steps + 1 => Err(Rejection::Malformed {
                 what: "the steps of a run are counted without gaps (R-566)",
             }),

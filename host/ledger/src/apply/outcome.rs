@@ -29,6 +29,9 @@ impl State {
         };
         let spent = inclusive(&call, &event.spent);
         self.settle_budget(&call, &spent, at.now);
+        if event.end == CallEnd::Succeeded {
+            self.count_done(&call);
+        }
         if let Some(key) = &call.key {
             let standing = match event.end {
                 CallEnd::FailedBeforeEffect | CallEnd::Interrupted => {
@@ -90,6 +93,9 @@ impl State {
                 what: "uncertain call",
             });
         };
+        if event.finding == Finding::Done {
+            self.count_done(&call);
+        }
         if let Some(key) = &call.key {
             let standing = match event.finding {
                 Finding::Done => EffectStanding::Ended {
@@ -102,6 +108,13 @@ impl State {
             self.settle_key(key, standing);
         }
         Ok(())
+    }
+
+    /// what a run has to show for itself.
+    fn count_done(&mut self, call: &Call) {
+        if let Some(run) = call.run.and_then(|id| self.runs.get_mut(&id)) {
+            run.done = run.done.saturating_add(1);
+        }
     }
 
     /// The call that is to end: of the record's session, in the right standing, alone.
@@ -138,9 +151,9 @@ fn unknown(event: &CallOutcome) -> bool {
 fn inclusive(call: &Call, own: &Amounts) -> Amounts {
     let mut spent = own.clone();
     let started = call.reserve.get_key_value(&Meter::Calls);
-    // Each child was counted as a call where it was started.
+    // What each child drew for itself is counted where it was started.
     let children = call.children_spent.iter();
-    let children = children.filter(|(meter, _)| **meter != Meter::Calls);
+    let children = children.filter(|(meter, _)| !meter.is_each());
     for (meter, amount) in children.chain(started) {
         let entry = spent.entry(*meter).or_default();
         *entry = (*entry).max(*amount);

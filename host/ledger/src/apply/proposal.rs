@@ -1,6 +1,6 @@
 //! Proposals: made by anybody who may ask, answered by operators only.
 
-use bindery_types::{ApprovalRequirement, ProposalId};
+use bindery_types::{ApprovalRequirement, Moment, ProposalId, SessionId};
 
 use super::At;
 use super::binding::differs;
@@ -9,7 +9,7 @@ use crate::event::{
 };
 use crate::rejection::Rejection;
 use crate::state::{Proposal, State};
-use crate::words::{ProposalStatus, Trigger};
+use crate::words::{Meter, ProposalStatus, Trigger};
 
 impl State {
     pub(super) fn proposal_made(
@@ -41,6 +41,7 @@ impl State {
             });
         }
         self.check_asked(event)?;
+        self.check_count(event.session, session, Meter::Proposals, at.now)?;
         let proposal = Proposal {
             asked: event.clone(),
             status: ProposalStatus::Pending,
@@ -48,7 +49,38 @@ impl State {
             changed_by: at.sequence,
         };
         self.proposals.insert(event.proposal, proposal);
+        self.take_count(event.session, Meter::Proposals, at.now);
         Ok(())
+    }
+
+    /// Open questions, and answers that were not used up, to which nothing can come any
+    /// more: with what changed, or with nothing when their time is over.
+    pub fn overtaken_proposals(
+        &self,
+        now: Moment,
+    ) -> Vec<(ProposalId, SessionId, Option<Trigger>)> {
+        let open = self.proposals.values().filter(|proposal| {
+            matches!(
+                proposal.status,
+                ProposalStatus::Pending | ProposalStatus::Approved
+            )
+        });
+        open.filter_map(|proposal| {
+            let asked = &proposal.asked;
+            let binding = asked.binding.and_then(|handle| self.bindings.get(&handle));
+            let ended = binding.and_then(|binding| binding.ended);
+            let why = match (ended, self.check_asked(asked)) {
+                (Some(ended), _) => Some(ended.trigger),
+                (None, Err(Rejection::PinDiffers { trigger, .. })) => Some(trigger),
+                (None, Err(_)) => Some(Trigger::CatalogueUnverifiable),
+                // What stands for a binding lasts as long as that does (C-19).
+                (None, Ok(())) if proposal.stands_for.is_some() => return None,
+                (None, Ok(())) if now < asked.expires_at => return None,
+                (None, Ok(())) => None,
+            };
+            Some((asked.proposal, asked.session, why))
+        })
+        .collect()
     }
 
     /// what a proposal is about is still so.

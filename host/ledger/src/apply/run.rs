@@ -24,9 +24,6 @@ impl State {
         event: &WorkspaceRegistered,
     ) -> Result<(), Rejection> {
         let (workspace, archetype) = (event.workspace.clone(), event.archetype.clone());
-        if self.workspaces.contains_key(&workspace) {
-            return Err(Rejection::Duplicate { what: "workspace" });
-        }
         self.workspaces.insert(workspace, archetype);
         Ok(())
     }
@@ -43,6 +40,7 @@ impl State {
             provider: event.provider.clone(),
             status: RunStatus::Created,
             steps: 0,
+            done: 0,
         };
         self.runs.insert(event.run, run);
         Ok(())
@@ -71,11 +69,8 @@ impl State {
         {
             return refused("it may not work in this kind of workspace");
         }
-        if agent
-            .providers
-            .as_ref()
-            .is_some_and(|allowed| !allowed.contains(&event.provider))
-        {
+        let wanted = event.provider.as_ref().zip(agent.providers.as_ref());
+        if wanted.is_some_and(|(provider, allowed)| !allowed.contains(provider)) {
             return refused("it may not use this provider");
         }
         Ok(())
@@ -91,6 +86,9 @@ impl State {
         let (from, to) = (run.status, event.to);
         if !from.may_become(to) {
             return Err(Rejection::RunTransition { from, to });
+        }
+        if to == RunStatus::Completed && run.done == 0 {
+            return Err(Rejection::NothingDone);
         }
         run.status = to;
         Ok(())

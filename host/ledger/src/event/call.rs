@@ -101,7 +101,8 @@ pub struct CallIntent {
     pub parent: Option<CallId>,
     /// The run it is an action of.
     pub run: Option<RunId>,
-    /// Its place in the run, from 1.
+    /// Its place in the run, from 1; 0 where there is no run, and on the way to the
+    /// journal, which counts.
     pub step: u64,
     /// What runs: exactly what the binding pins (I9).
     pub capability: CapabilityKey,

@@ -1,6 +1,6 @@
 //! Agents, workspaces and runs, in their least form (C-37).
 
-use bindery_types::{Agent, Archetype, CapabilityId, Provider, RunId, SessionId};
+use bindery_types::{Agent, Archetype, CapabilityId, Provider, RunId, SessionId, Workspace};
 use serde::{Deserialize, Serialize};
 
 use crate::text::Line;
@@ -14,8 +14,8 @@ pub struct AgentRegistered {
     pub agent: Agent,
     /// Whether it is real; publishing a stub makes it no agent.
     pub status: AgentStatus,
-    /// The tools it is configured with.
-    pub tools: Vec<CapabilityId>,
+    /// The tools it is configured with; `None` for any, an empty list for none.
+    pub tools: Option<Vec<CapabilityId>>,
     /// The kinds of workspace it may work in; `None` for any, an empty list for none (C-65).
     pub archetypes: Option<Vec<Archetype>>,
     /// The providers it may use; `None` for any, an empty list for none.
@@ -24,12 +24,12 @@ pub struct AgentRegistered {
     pub declaration: Line,
 }
 
-/// A workspace was registered.
+/// A workspace was registered; registering it again replaces what was said before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceRegistered {
     /// Its name.
-    pub workspace: Line,
+    pub workspace: Workspace,
     /// Its kind.
     pub archetype: Archetype,
 }
@@ -43,9 +43,9 @@ pub struct RunCreated {
     /// In which session.
     pub session: SessionId,
     /// In which workspace.
-    pub workspace: Line,
-    /// Whose implementations it uses.
-    pub provider: Provider,
+    pub workspace: Workspace,
+    /// The one provider whose implementations it uses; `None` for any that its agent may.
+    pub provider: Option<Provider>,
 }
 
 /// A run moved along the table of [`RunStatus`].

@@ -23,13 +23,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bindery_types::{
     Agent, Archetype, BindingHandle, CallId, Digest, EvidenceId, Moment, ProposalId, RunId,
-    SessionId,
+    SessionId, Workspace,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::key::{BucketKey, CapabilityKey, EffectKey, Target};
 use crate::shared::{Shared, pairs};
-use crate::text::Line;
 
 /// Everything that decides what may happen next.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -71,8 +70,7 @@ pub struct State {
     /// Registered agents.
     pub(crate) agents: Shared<BTreeMap<Agent, AgentEntry>>,
     /// Registered workspaces and their kinds.
-    #[serde(with = "pairs")]
-    pub(crate) workspaces: Shared<BTreeMap<Line, Archetype>>,
+    pub(crate) workspaces: Shared<BTreeMap<Workspace, Archetype>>,
     /// Runs of open sessions.
     pub(crate) runs: Shared<BTreeMap<RunId, Run>>,
 }
@@ -138,6 +136,15 @@ impl State {
         self.evidence.get(&evidence)
     }
 
+    /// Everything that was observed of one build.
+    pub fn evidence_about<'a>(
+        &'a self,
+        capability: &'a CapabilityKey,
+    ) -> impl Iterator<Item = &'a Evidence> {
+        let all = self.evidence.values();
+        all.filter(move |evidence| evidence.capability == *capability)
+    }
+
     /// A binding of an open session, whoever asks: for the operator.
     pub fn binding(&self, binding: BindingHandle) -> Option<&Binding> {
         self.bindings.get(&binding)
@@ -176,6 +183,21 @@ impl State {
     /// A registered agent.
     pub fn agent(&self, agent: &Agent) -> Option<&AgentEntry> {
         self.agents.get(agent)
+    }
+
+    /// Every registered agent.
+    pub fn agents(&self) -> impl Iterator<Item = (&Agent, &AgentEntry)> {
+        self.agents.iter()
+    }
+
+    /// The kind of a registered workspace.
+    pub fn workspace(&self, workspace: &Workspace) -> Option<&Archetype> {
+        self.workspaces.get(workspace)
+    }
+
+    /// Every run of every open session.
+    pub fn runs(&self) -> impl Iterator<Item = (&RunId, &Run)> {
+        self.runs.iter()
     }
 
     /// A run of an open session.

@@ -1,6 +1,6 @@
 //! Agents and runs, as they stand.
 
-use bindery_types::{Archetype, CapabilityId, Provider, SessionId};
+use bindery_types::{Archetype, CapabilityId, Provider, SessionId, Workspace};
 use serde::{Deserialize, Serialize};
 
 use crate::text::Line;
@@ -12,8 +12,8 @@ use crate::words::{AgentStatus, RunStatus};
 pub struct AgentEntry {
     /// Whether it is real.
     pub status: AgentStatus,
-    /// The tools it is configured with.
-    pub tools: Vec<CapabilityId>,
+    /// The tools it is configured with; `None` for any.
+    pub tools: Option<Vec<CapabilityId>>,
     /// The kinds of workspace it may work in; `None` for any.
     pub archetypes: Option<Vec<Archetype>>,
     /// The providers it may use; `None` for any.
@@ -29,11 +29,13 @@ pub struct Run {
     /// Whose.
     pub session: SessionId,
     /// In which workspace.
-    pub workspace: Line,
-    /// Whose implementations it uses.
-    pub provider: Provider,
+    pub workspace: Workspace,
+    /// The one provider whose implementations it uses; `None` for any that its agent may.
+    pub provider: Option<Provider>,
     /// Where it stands.
     pub status: RunStatus,
     /// Actions started so far; the next one is one more.
     pub steps: u64,
+    /// Actions that came to a value: without one, nothing was completed.
+    pub done: u64,
 }

@@ -328,8 +328,88 @@ fn runs_move_by_the_fixed_table_only_r578() {
     );
     assert_eq!(illegal.kind(), ErrorType::RunTransitionInvalid);
     moved(Running).unwrap();
+    assert_eq!(rejected(moved(Completed)), Rejection::NothingDone, "R-288");
+    let mut intent = world.intent(1, 0, 1, "writer");
+    intent.run = Some(run(1));
+    world.model(0, intent).unwrap();
+    world.succeed(1, 0).unwrap();
     moved(Completed).unwrap();
     assert!(moved(Running).is_err());
+}
+
+/// what ends with its session is completed by what was done in it alone.
+#[test]
+fn a_run_ends_with_its_session_by_a_move_of_the_table_whatever_it_did() {
+    for from in RunStatus::ALL {
+        for end in SessionEnd::ALL {
+            for done in [0, 1] {
+                let to = from.at_end(*end, done);
+                assert_eq!(to.is_none(), from.is_over(), "{from}, {end}");
+                let Some(to) = to else { continue };
+                assert!(from.may_become(to) && to.is_over(), "{from} → {to}");
+                let completed = to == RunStatus::Completed;
+                let well = *from == RunStatus::Running && *end == SessionEnd::Completed;
+                assert_eq!(completed, well && done == 1, "{from}, {end}, {done}");
+            }
+        }
+    }
+}
+
+///
+#[test]
+fn the_journal_counts_the_steps_of_whoever_names_none() {
+    let world = with_agent(AgentStatus::Active);
+    create(&world, 1).unwrap();
+    let to = RunStatus::Running;
+    world.model(0, RunMoved { run: run(1), to }).unwrap();
+    for n in 1..=3 {
+        let mut intent = world.intent(n, 0, 1, "writer");
+        intent.run = Some(run(1));
+        world.model(0, intent).unwrap();
+    }
+    let all = Query::From {
+        sequence: 1,
+        count: 1_000,
+    };
+    let records = world.journal.records(&all).unwrap();
+    let steps: Vec<u64> = records
+        .iter()
+        .filter_map(|record| match &record.entry.event {
+            Event::CallIntent(intent) => Some(intent.step),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(steps, [1, 2, 3]);
+}
+
+/// the provider that a run is for is the only one it uses.
+#[test]
+fn a_run_of_one_provider_starts_nothing_of_another() {
+    for (provider, starts) in [(None, true), (Some("native"), true), (Some("other"), false)] {
+        let world = with_agent(AgentStatus::Active);
+        world
+            .operator(AgentRegistered {
+                agent: "helper".parse().unwrap(),
+                status: AgentStatus::Active,
+                tools: None,
+                archetypes: None,
+                providers: None,
+                declaration: line("writes notes"),
+            })
+            .unwrap();
+        let mut made = created(1, "home", "native");
+        made.provider = provider.map(|name| name.parse().unwrap());
+        world.model(0, made).unwrap();
+        let to = RunStatus::Running;
+        world.model(0, RunMoved { run: run(1), to }).unwrap();
+        let mut intent = world.intent(1, 0, 1, "writer");
+        intent.run = Some(run(1));
+        let started = world.model(0, intent);
+        assert_eq!(started.is_ok(), starts, "{provider:?}: {started:?}");
+        if !starts {
+            assert_eq!(rejected(started), Rejection::ProviderOutside);
+        }
+    }
 }
 
 fn with_agent(status: AgentStatus) -> World<Memory> {
@@ -338,7 +418,7 @@ fn with_agent(status: AgentStatus) -> World<Memory> {
         .operator(AgentRegistered {
             agent: "helper".parse().unwrap(),
             status,
-            tools: vec![capability("writer").id],
+            tools: Some(vec![capability("writer").id]),
             archetypes: Some(vec!["default".parse().unwrap(), "other".parse().unwrap()]),
             providers: Some(vec!["native".parse().unwrap()]),
             declaration: line("writes notes"),
@@ -347,7 +427,7 @@ fn with_agent(status: AgentStatus) -> World<Memory> {
     for (name, archetype) in [("home", "default"), ("away", "other"), ("far", "strange")] {
         world
             .operator(WorkspaceRegistered {
-                workspace: line(name),
+                workspace: name.parse().unwrap(),
                 archetype: archetype.parse().unwrap(),
             })
             .unwrap();
@@ -359,8 +439,8 @@ fn created(n: u64, workspace: &str, provider: &str) -> RunCreated {
     RunCreated {
         run: run(n),
         session: session(0),
-        workspace: line(workspace),
-        provider: provider.parse().unwrap(),
+        workspace: workspace.parse().unwrap(),
+        provider: Some(provider.parse().unwrap()),
     }
 }
 

@@ -333,13 +333,13 @@ fn runs<J: Journal>(world: &World<J>, dice: &mut Dice, s: u64) -> Done {
         0 => world.operator(AgentRegistered {
             agent: "helper".parse().unwrap(),
             status: AgentStatus::Active,
-            tools: Vec::new(),
+            tools: None,
             archetypes: None,
             providers: None,
             declaration: line("a test"),
         }),
         1 => world.operator(WorkspaceRegistered {
-            workspace: line("home"),
+            workspace: "home".parse().unwrap(),
             archetype: "default".parse().unwrap(),
         }),
         2 => world.model(
@@ -347,8 +347,8 @@ fn runs<J: Journal>(world: &World<J>, dice: &mut Dice, s: u64) -> Done {
             RunCreated {
                 run: run(dice.below(3)),
                 session: session(s),
-                workspace: line("home"),
-                provider: "native".parse().unwrap(),
+                workspace: "home".parse().unwrap(),
+                provider: Some("native".parse().unwrap()),
             },
         ),
         _ => world.model(

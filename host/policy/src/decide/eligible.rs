@@ -174,6 +174,14 @@ pub(super) fn agent(case: &Case<'_>) -> Line {
             format!("it is not in `[agents.{name}] tools`"),
         );
     }
+    let provider = case.entry.provider;
+    let listed = agent.providers.as_deref();
+    if listed.is_some_and(|list| !provider.is_some_and(|provider| list.contains(provider))) {
+        return block(
+            Reason::AgentNotAllowed,
+            format!("its provider is not in `[agents.{name}] providers`"),
+        );
+    }
     if !any(case.entry.allowed_agents, name) {
         return block(
             Reason::AgentNotAllowed,

@@ -19,8 +19,6 @@ const TTL_CEILING_MS: u64 = 24 * HOUR_MS;
 /// What one session may use in all unless the document says otherwise (X44); what a
 /// principal or everybody uses together has no limit of its own by default.
 const SESSION_DEFAULTS: &[(Counter, u64)] = &[
-    (Counter::Searches, 100_000),
-    (Counter::Probes, 1_000),
     (Counter::Binds, 10_000),
     (Counter::Calls, 100_000),
     (Counter::Proposals, 1_000),
@@ -29,6 +27,10 @@ const SESSION_DEFAULTS: &[(Counter, u64)] = &[
     (Counter::EgressBytes, 10 * GIB),
     (Counter::WrittenBytes, 10 * GIB),
 ];
+
+/// What this host does not do yet, so that a limit on it holds nothing: it is read, kept,
+/// and told of ([`Limits::idle`]).
+const NOT_DONE: &[Counter] = &[Counter::Searches, Counter::Probes];
 
 /// At most `max` in any window of `per_ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -74,6 +76,26 @@ pub struct Limits {
     pub leases: Leases,
     /// Approvals.
     pub approvals: Approvals,
+}
+
+impl Limits {
+    /// The limits that hold nothing, as their keys: of what this host does not do.
+    pub fn idle(&self) -> Vec<String> {
+        let mut idle = Vec::new();
+        for counter in NOT_DONE {
+            let totals = self
+                .aggregates
+                .iter()
+                .filter(|(_, counters)| matches!(counters.get(counter), Some(Limit::Finite(_))));
+            let rates = self
+                .rates
+                .iter()
+                .filter(|(_, counters)| counters.contains_key(counter));
+            idle.extend(totals.map(|(subject, _)| format!("aggregates.{subject}.{counter}")));
+            idle.extend(rates.map(|(subject, _)| format!("rates.{subject}.{counter}")));
+        }
+        idle
+    }
 }
 
 fn set_values<S: Serializer>(budget: &Budget, to: S) -> Result<S::Ok, S::Error> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bindery_types::{
     Agent, Archetype, EnvironmentId, Namespace, PermissionMode, Principal, Provider, Rights,
-    Tenant, TrustStatus,
+    Tenant, TrustStatus, Workspace,
 };
 use serde::Serialize;
 
@@ -29,6 +29,10 @@ pub struct AgentEntry {
     pub tools: Option<Vec<String>>,
     /// Workspace archetypes it works in: left out = any, empty = none.
     pub archetypes: Option<Vec<Archetype>>,
+    /// Providers whose implementations it uses: left out = any, empty = none.
+    pub providers: Option<Vec<Provider>>,
+    /// What it says about itself; read as a statement, never as a permission.
+    pub declaration: Option<String>,
 }
 
 /// The ceiling of sessions. What it excludes is not visible (C-11).
@@ -80,6 +84,9 @@ pub struct People {
     pub agents: BTreeMap<Agent, AgentEntry>,
     /// Known workspace archetypes: left out = any.
     pub archetypes: Option<Vec<Archetype>>,
+    /// Workspaces by name, each of its archetype; one that is not named is of the
+    /// archetype that it is called like.
+    pub workspaces: BTreeMap<Workspace, Archetype>,
     /// The ceiling.
     pub profile: Profile,
     /// Modes.
@@ -99,12 +106,14 @@ pub(super) fn read(top: &mut Section<'_>) -> Option<People> {
     environment.finish();
     let mut workspaces = top.section("workspaces");
     let archetypes = workspaces.words("archetypes");
+    let named = named_workspaces(workspaces.section("named"));
     workspaces.finish();
     Some(People {
         environment: id.or_else(|| "default".parse().ok())?,
         principals: principals(top),
         agents: agents(top),
         archetypes,
+        workspaces: named,
         profile: profile(top.section("profile")),
         mode: mode(top.section("mode")),
         visibility: visibility(top.section("visibility")),
@@ -143,11 +152,33 @@ fn agents(top: &mut Section<'_>) -> BTreeMap<Agent, AgentEntry> {
                 .word_or("implementation_status", ImplementationStatus::Stub),
             tools: section.words("tools"),
             archetypes: section.words("archetypes"),
+            providers: section.words("providers"),
+            declaration: section.text("declaration").map(|said| said.value),
         };
         section.finish();
         agents.insert(name, entry);
     }
     agents
+}
+
+fn named_workspaces(section: Section<'_>) -> BTreeMap<Workspace, Archetype> {
+    let mut named = BTreeMap::new();
+    for (name, word, at) in section.pairs() {
+        let read = name.parse::<Workspace>().and_then(|workspace| {
+            word.parse::<Archetype>()
+                .map(|archetype| (workspace, archetype))
+        });
+        match read {
+            Ok((workspace, archetype)) => {
+                named.insert(workspace, archetype);
+            }
+            Err(error) => {
+                let key = section.key(name);
+                section.reader.fault(at, &key, error.to_string(), &[]);
+            }
+        }
+    }
+    named
 }
 
 fn profile(mut section: Section<'_>) -> Profile {

@@ -278,3 +278,21 @@ fn each_effective_value_has_an_origin() {
     assert_eq!(find("aggregates.principal.calls").value, "unlimited", "X62");
     assert_eq!(find("budgets.deadline").line, None);
 }
+
+#[test]
+fn a_limit_that_nothing_enforces_is_named_and_every_other_is_not_r_316() {
+    let idle = |text: &str| {
+        let document = Document::parse("bindery.toml", text).unwrap();
+        document.limits.idle()
+    };
+    assert!(idle("").is_empty(), "no default holds nothing");
+    let counted = "[aggregates.session]\nbinds = 1\nproposals = 2\ncalls = 3\n[rates.principal]\nbinds = '1/1s'\n";
+    assert!(idle(counted).is_empty());
+    let some = "[aggregates.session]\nsearches = 1\n[aggregates.principal]\nprobes = 2\n[rates.environment]\nsearches = '1/1s'\n";
+    let named = [
+        "aggregates.session.searches",
+        "rates.environment.searches",
+        "aggregates.principal.probes",
+    ];
+    assert_eq!(idle(some), named);
+}
