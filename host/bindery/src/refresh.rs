@@ -61,7 +61,7 @@ impl Governor {
                 session,
                 actor: opened.actor.clone(),
                 expires_at: opened.expires_at,
-                rates: opened.rates.clone(),
+                drawn: Arc::clone(&opened.drawn),
             });
         }
     }

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use bindery_ledger::event::{BudgetSet, SessionOpened};
 use bindery_ledger::words::{Basis, Operation, SessionEnd};
 use bindery_ledger::{Actor, BucketKey};
-use bindery_policy::{Policy, SessionSpec, Stage, Subject};
+use bindery_policy::{Policy, SessionSpec, Stage};
 use bindery_types::{Limit, Refusal, SessionId, canonical_digest};
 
 use crate::Host;
+use crate::drawn::AllDrawn;
 use crate::facts::{meter_of, scope_of};
 use crate::governor::{Governor, Told, known_names};
 use crate::held::Opened;
@@ -36,6 +37,38 @@ impl std::fmt::Debug for Session {
 
 impl Host {
     /// Opens a session for whoever `spec` names.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::SessionId;
+    /// use bindery::policy::{SessionSpec, Who};
+    ///
+    /// let (host, _, _) = stand().await?;
+    /// let spec = SessionSpec {
+    ///     who: Who {
+    ///         session: SessionId::from_random([2; 16]),
+    ///         run: None,
+    ///         principal: "token:model".parse().expect("a name"),
+    ///         rights: bindery::Rights::Model,
+    ///         tenant: "local".parse().expect("a name"),
+    ///         agent: "tester".parse().expect("a name"),
+    ///         archetype: "default".parse().expect("a name"),
+    ///     },
+    ///     mode: None,
+    ///     allow: None,
+    ///     deny: Vec::new(),
+    ///     project: None,
+    ///     stages: None,
+    /// };
+    /// let session = host.session(spec).await?;
+    /// assert!(session.is_open());
+    /// session.end().await?;
+    /// assert!(!session.is_open());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -119,7 +152,7 @@ fn prepared(
     };
     let mut batch = vec![governor.entry(&told, event)];
     let opened = Opened {
-        rates: rates(policy),
+        drawn: Arc::new(AllDrawn::of(policy, session.who())),
         spec,
         session,
         actor,
@@ -127,16 +160,6 @@ fn prepared(
     };
     batch.extend(budgets(governor, policy, &opened, &told));
     Ok((opened, batch))
-}
-
-fn rates(policy: &Policy) -> Vec<(Subject, bindery_policy::Counter, u64)> {
-    let all = policy.document().limits.rates.iter();
-    all.flat_map(|(subject, rates)| {
-        rates
-            .iter()
-            .map(|(counter, rate)| (*subject, *counter, rate.per_ms))
-    })
-    .collect()
 }
 
 /// The aggregate budgets and rates that this session draws from, as the ledger enforces
@@ -163,7 +186,7 @@ fn budgets(
         .chain(rates)
         .filter_map(|(subject, counter, window_ms, max)| {
             let bucket = BucketKey {
-                scope: scope_of(subject, opened),
+                scope: scope_of(subject, opened.session.who()),
                 meter: meter_of(counter)?,
                 window_ms,
             };
