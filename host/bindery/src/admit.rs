@@ -80,6 +80,19 @@ pub struct Admitted {
 impl Host {
     /// Takes a component into the catalogue, one entry a callable function.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// let (host, _, _) = stand().await?;
+    /// let admission = bindery::Admission::by_operator("other".parse().expect("a name"), "deep.wasm");
+    /// let admitted = host.admit(component(), admission).await?;
+    /// assert_eq!(admitted[0].id.namespace(), "other");
+    /// assert_eq!(host.catalogue().len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// `component_invalid` for bytes that are none; `capability_ambiguous` when an id or an

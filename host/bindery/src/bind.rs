@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use bindery_ledger::event::{BindRefused, BindingMoved, BindingOpened, Pins};
-use bindery_ledger::words::{Lifecycle, Operation, Route, Trigger};
+use bindery_ledger::event::{BindRefused, BindingOpened, Pins};
+use bindery_ledger::words::{Operation, Route};
 use bindery_ledger::{CapabilityKey, Line, Summary};
 use bindery_policy::{Ask, Decision, Grant, Ruling, ScopeRequest, Stage, Verb};
 use bindery_types::{
@@ -60,12 +60,34 @@ pub struct Bound {
 impl Session {
     /// Asks for a binding of `capability`.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::BindRequest;
+    ///
+    /// let (_, session, answer) = stand().await?;
+    /// let bound = session.bind(&answer, &BindRequest::default()).await?;
+    /// assert_eq!(bound.capability_id, answer);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// `capability_unavailable` for what is absent or hidden, alike; `binding_denied`,
     /// `descriptor_mismatch` and the other words of the decision, of which the operator's
     /// record has every axis.
     pub async fn bind(
+        &self,
+        capability: &CapabilityId,
+        request: &BindRequest,
+    ) -> Result<Bound, Refusal> {
+        let bound = self.bind_asked(capability, request).await;
+        bound.map_err(|refusal| self.offered(refusal, Some(capability)))
+    }
+
+    async fn bind_asked(
         &self,
         capability: &CapabilityId,
         request: &BindRequest,
@@ -290,45 +312,6 @@ impl Session {
             true => "provider_secret",
             false => "none",
         }
-    }
-
-    /// Gives a binding back: it is not callable from this moment on (R-496).
-    ///
-    /// # Errors
-    ///
-    /// `handle_invalid` for a handle that this session was never given, `binding_stale` or
-    /// `capability_revoked` for one that has ended.
-    pub async fn release(&self, handle: &str, reason: &str) -> Result<(), Refusal> {
-        let opened = self.opened()?;
-        let handle = parsed(handle)?;
-        let now = self.governor.clock.now();
-        let bound = self
-            .governor
-            .look(|state| state.bound(handle, self.id, now).map(|_| ()));
-        bound
-            .unwrap_or(Ok(()))
-            .map_err(|rejection| rejection.refusal())?;
-        let told = self.told(&opened, Operation::Release, reason);
-        let released = self.with_callees(handle);
-        let moved = |binding: &BindingHandle| {
-            let moved = BindingMoved {
-                binding: *binding,
-                to: Lifecycle::Released,
-                trigger: Trigger::ReleaseRequested,
-            };
-            self.governor.entry(&told, moved)
-        };
-        self.governor
-            .record(released.iter().map(moved).collect())
-            .await
-            .map_err(|error| error.refusal())?;
-        self.governor
-            .write()
-            .bindings
-            .retain(|binding, _| !released.contains(binding));
-        // R-580: what was asked about it has no answer any more.
-        let now = self.governor.clock.now();
-        self.governor.questions_over(now).await
     }
 }
 

@@ -147,6 +147,20 @@ impl HostBuilder {
     /// Starts the host: what an earlier one left in the journal is recovered first, and the
     /// environment is admitted.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::{Budget, ErrorType, Host, LimitName};
+    ///
+    /// let budget = Budget::default().with(LimitName::Component, 1 << 20).expect("below its ceiling");
+    /// let host = Host::builder().budget(budget).build()?;
+    /// let large = host.load(vec![0; 2 << 20]).await.unwrap_err();
+    /// assert_eq!(large.kind(), ErrorType::BudgetExhausted);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// `store_unavailable` when the directory of compiled code or the journal cannot be

@@ -85,8 +85,27 @@ impl Session {
     /// Calls the capability behind `handle` with `arguments`, JSON text of its parameters.
     ///
     /// Every failure is in the reply, refusals included.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::{BindRequest, CallOptions, Outcome};
+    ///
+    /// let (_, session, answer) = stand().await?;
+    /// let handle = session.bind(&answer, &BindRequest::default()).await?.handle.to_string();
+    /// let reply = session.call(&handle, "{}", &CallOptions::default()).await;
+    /// assert_eq!(reply.run.outcome, Outcome::Value("42".to_owned()));
+    /// assert!(reply.run.receipt.is_some_and(|receipt| receipt.fuel_used > 0));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn call(&self, handle: &str, arguments: &str, options: &CallOptions) -> Reply {
-        self.call_within(handle, arguments, options, None).await
+        let mut reply = self.call_within(handle, arguments, options, None).await;
+        if let Outcome::Refused(refusal) = reply.run.outcome {
+            reply.run.outcome = Outcome::Refused(self.offered_through(refusal, handle));
+        }
+        reply
     }
 
     /// The same, for whoever called: a session, or a component within what it has left.

@@ -18,6 +18,23 @@ impl Host {
     /// Replaces policy, configuration and what stands behind its grants. Every live binding
     /// is decided again: same or wider, it is pinned anew and not widened; else it is stale.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::policy::Document;
+    /// use bindery::{BindRequest, CallOptions, Outcome, Resources};
+    ///
+    /// let (host, session, answer) = stand().await?;
+    /// let handle = session.bind(&answer, &BindRequest::default()).await?.handle.to_string();
+    /// let nothing = Document::parse("bindery.toml", "")?;
+    /// host.reload(nothing, Resources::default()).await?;
+    /// let reply = session.call(&handle, "{}", &CallOptions::default()).await;
+    /// assert!(matches!(reply.run.outcome, Outcome::Refused(_)), "nothing allows it any more");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// `policy_malformed` when a name in the document is ambiguous or stands for nothing:

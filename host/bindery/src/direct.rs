@@ -132,13 +132,17 @@ async fn call(
         cancel: direct.cancel.clone(),
         ..CallOptions::default()
     };
-    let asked = session.call(&handle, direct.arguments, &options).await;
+    let asked = session
+        .call_within(&handle, direct.arguments, &options, None)
+        .await;
     let Some(proposal) = asked.proposal else {
         return Ok(asked);
     };
     host.approve(proposal, "the operator makes this call")
         .await?;
-    Ok(session.call(&handle, direct.arguments, &options).await)
+    Ok(session
+        .call_within(&handle, direct.arguments, &options, None)
+        .await)
 }
 
 /// The policy: `text`, the grants by what they make possible, and the limits.

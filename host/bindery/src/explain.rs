@@ -19,11 +19,36 @@ impl Session {
     /// of `capability` as in `request`; with `arguments`, of a call through that binding.
     /// A bind that is not allowed is explained as such, whatever the arguments.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::{BindRequest, Rights};
+    ///
+    /// let (_, session, answer) = stand().await?;
+    /// let explained = session.explain(Rights::Operator, &answer, &BindRequest::default(), None)?;
+    /// assert!(explained.text.contains("allow"));
+    /// assert!(session.explain(Rights::Model, &answer, &BindRequest::default(), None).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// `permission_denied` for a model, `arguments_invalid` for arguments that the
     /// capability does not take.
     pub fn explain(
+        &self,
+        asker: Rights,
+        capability: &CapabilityId,
+        request: &BindRequest,
+        arguments: Option<&str>,
+    ) -> Result<Explanation, Refusal> {
+        let explained = self.explained(asker, capability, request, arguments);
+        explained.map_err(|refusal| self.offered(refusal, Some(capability)))
+    }
+
+    fn explained(
         &self,
         asker: Rights,
         capability: &CapabilityId,

@@ -8,7 +8,7 @@ use bindery_ledger::words::{Meter, ProposalStatus};
 use bindery_ledger::{Binding, Bucket, BudgetScope, CapabilityKey, Proposal, State, Target};
 use bindery_policy::{
     ApprovalFacts, Ask, BindingFacts, Counter, Covers, Decision, Declared, EntryFacts,
-    EnvironmentFacts, Facts, Policy, Subject, Switch, Used, Window, decide,
+    EnvironmentFacts, Facts, Policy, Subject, Switch, Used, Who, Window, decide,
 };
 use bindery_types::{ApprovalRequirement, BindingHandle, CapabilityId, CredentialName};
 
@@ -230,8 +230,7 @@ pub(crate) fn meter_of(counter: Counter) -> Option<Meter> {
 }
 
 /// Whose budgets a session draws from.
-pub(crate) fn scope_of(subject: Subject, opened: &Opened) -> BudgetScope {
-    let who = opened.session.who();
+pub(crate) fn scope_of(subject: Subject, who: &Who) -> BudgetScope {
     match subject {
         Subject::Session => BudgetScope::Session(who.session),
         Subject::Principal => BudgetScope::Principal(who.tenant.clone(), who.principal.clone()),
@@ -239,43 +238,37 @@ pub(crate) fn scope_of(subject: Subject, opened: &Opened) -> BudgetScope {
     }
 }
 
+/// What is counted in total of one counter of one subject, where it is counted.
 pub(crate) fn bucket<'a>(
     state: &'a State,
     opened: &Opened,
     subject: Subject,
     counter: Counter,
-    window_ms: Option<u64>,
 ) -> Option<&'a Bucket> {
-    let meter = meter_of(counter)?;
-    let scope = scope_of(subject, opened);
-    state.bucket(&bindery_ledger::BucketKey {
-        scope,
-        meter,
-        window_ms,
-    })
+    let mut totals = opened.drawn.totals.iter();
+    let drawn = totals.find(|drawn| drawn.subject == subject && drawn.counter == counter)?;
+    state.bucket(&drawn.bucket)
 }
 
 fn used(state: &State, opened: &Opened) -> Used {
-    let mut used = Used::default();
-    for subject in Subject::ALL {
-        for counter in Counter::ALL {
-            if let Some(bucket) = bucket(state, opened, *subject, *counter, None) {
-                let count = bucket.spent.saturating_add(bucket.reserved);
-                used = used.with(*subject, *counter, count);
-            }
-        }
-    }
-    used
+    let totals = opened.drawn.totals.iter();
+    totals.fold(Used::default(), |used, drawn| {
+        let Some(bucket) = state.bucket(&drawn.bucket) else {
+            return used;
+        };
+        let count = bucket.spent.saturating_add(bucket.reserved);
+        used.with(drawn.subject, drawn.counter, count)
+    })
 }
 
 fn windows(state: &State, opened: &Opened) -> Vec<Window> {
-    let rates = opened.rates.iter();
+    let rates = opened.drawn.rates.iter();
     rates
-        .filter_map(|(subject, counter, per_ms)| {
-            let bucket = bucket(state, opened, *subject, *counter, Some(*per_ms))?;
+        .filter_map(|drawn| {
+            let bucket = state.bucket(&drawn.bucket)?;
             Some(Window {
-                subject: *subject,
-                counter: *counter,
+                subject: drawn.subject,
+                counter: drawn.counter,
                 opened: bucket.since,
                 count: bucket.spent,
             })

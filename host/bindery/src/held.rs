@@ -8,14 +8,13 @@ use std::sync::Arc;
 
 use bindery_grants::Signature;
 use bindery_ledger::Actor;
-use bindery_policy::{
-    Counter, GrantKind, Need, Registration, Scope, Session, SessionSpec, Subject,
-};
+use bindery_policy::{GrantKind, Need, Registration, Scope, Session, SessionSpec};
 use bindery_types::{
     BindingHandle, Budget, Digest, GrantName, Import, Moment, Risk, Satisfier, Shape,
     SideEffectClass,
 };
 
+use crate::drawn::AllDrawn;
 use crate::runs::Planned;
 
 /// An open session.
@@ -25,8 +24,8 @@ pub(crate) struct Opened {
     pub(crate) session: Session,
     pub(crate) actor: Actor,
     pub(crate) expires_at: Moment,
-    /// The rates that its document sets, with their windows in milliseconds.
-    pub(crate) rates: Vec<(Subject, Counter, u64)>,
+    /// What it draws from, by the keys of the ledger.
+    pub(crate) drawn: Arc<AllDrawn>,
     /// The run that its calls are actions of.
     pub(crate) run: Planned,
 }

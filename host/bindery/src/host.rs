@@ -52,6 +52,21 @@ impl Host {
     /// policy that allows exactly this, recorded in memory; a service that calls often
     /// opens a session and binds. What came of it, refusals included, is in the [`Run`].
     /// Dropping the future ends the call; `cancel` ends it and keeps the receipt.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::{Budget, Cancel, Grants, Outcome};
+    ///
+    /// let (host, _, _) = stand().await?;
+    /// let loaded = host.load(component()).await?;
+    /// let (budget, cancel) = (Budget::default(), Cancel::new());
+    /// let run = host.run(&loaded, "answer", "{}", Grants::default(), &budget, &cancel).await;
+    /// assert_eq!(run.outcome, Outcome::Value("42".to_owned()));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn run(
         &self,
         component: &LoadedComponent,

@@ -23,11 +23,33 @@ impl Session {
     /// A new binding of the same capability, within `handle`'s scope and within `request`.
     /// The old one stays as it is; giving it back ends both.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::policy::ScopeRequest;
+    /// use bindery::{BindRequest, CallOptions, Outcome};
+    ///
+    /// let (_, session, answer) = stand().await?;
+    /// let wide = session.bind(&answer, &BindRequest::default()).await?;
+    /// let less: ScopeRequest = serde_json::from_str(r#"{"limits": {"fuel": 0}}"#).expect("a request");
+    /// let narrow = session.narrow(&wide.handle.to_string(), &less).await?;
+    /// let reply = session.call(&narrow.handle.to_string(), "{}", &CallOptions::default()).await;
+    /// assert!(matches!(reply.run.outcome, Outcome::Refused(_)), "it may not compute at all");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// `handle_invalid` and `binding_stale` as for a call; `binding_denied` when nothing is
     /// left of what is asked for; the words of a decision when policy has changed.
     pub async fn narrow(&self, handle: &str, request: &ScopeRequest) -> Result<Bound, Refusal> {
+        let bound = self.narrower(handle, request).await;
+        bound.map_err(|refusal| self.offered_through(refusal, handle))
+    }
+
+    async fn narrower(&self, handle: &str, request: &ScopeRequest) -> Result<Bound, Refusal> {
         let opened = self.opened()?;
         let wide = parsed(handle)?;
         let (held, found) = match self.decide_narrow(wide, request) {

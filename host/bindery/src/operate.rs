@@ -65,6 +65,25 @@ impl Host {
     /// Withdraws authority: bindings that are hit end in this record; no effect starts
     /// through them after it returns (I6).
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::ledger::Target;
+    /// use bindery::{BindRequest, CallOptions, ErrorType, Outcome};
+    ///
+    /// let (host, session, answer) = stand().await?;
+    /// let handle = session.bind(&answer, &BindRequest::default()).await?.handle.to_string();
+    /// host.revoke(Target::All, "an incident").await?;
+    /// let reply = session.call(&handle, "{}", &CallOptions::default()).await;
+    /// let Outcome::Refused(refusal) = reply.run.outcome else {
+    ///     unreachable!("everything was withdrawn")
+    /// };
+    /// assert_eq!(refusal.kind(), ErrorType::CapabilityRevoked);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// `handle_invalid` for a binding that is not there.
@@ -83,6 +102,22 @@ impl Host {
 
     /// Lifts a withdrawal; what it ended stays ended.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::BindRequest;
+    /// use bindery::ledger::Target;
+    ///
+    /// let (host, session, answer) = stand().await?;
+    /// host.revoke(Target::All, "an incident").await?;
+    /// assert!(session.bind(&answer, &BindRequest::default()).await.is_err());
+    /// host.lift(Target::All, "it is over").await?;
+    /// session.bind(&answer, &BindRequest::default()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// `handle_invalid` when no such withdrawal is in force.
@@ -97,6 +132,22 @@ impl Host {
     }
 
     /// Says what an uncertain call did (I17).
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::ledger::words::Finding;
+    /// use bindery::{BindRequest, CallOptions, ErrorType};
+    ///
+    /// let (host, session, answer) = stand().await?;
+    /// let handle = session.bind(&answer, &BindRequest::default()).await?.handle.to_string();
+    /// let reply = session.call(&handle, "{}", &CallOptions::default()).await;
+    /// let known = host.reconcile(reply.call, Finding::Done, "its log").await.unwrap_err();
+    /// assert_eq!(known.kind(), ErrorType::HandleInvalid, "how it ended is known");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -125,6 +176,19 @@ impl Host {
     }
 
     /// The records about something, or of a session.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::ledger::Query;
+    ///
+    /// let (host, session, _) = stand().await?;
+    /// let of_session = host.records(&Query::Session(session.id()))?;
+    /// assert_eq!(of_session[0].entry.event.kind(), "session_opened");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

@@ -17,6 +17,7 @@ use bindery_policy::{Ask, Axis, Decision, Ruling, Verb};
 use bindery_types::{ApprovalRequirement, BindingHandle, Refusal, SessionId};
 
 use crate::decision::decision_event;
+use crate::drawn::AllDrawn;
 use crate::facts::{About, Through, decided, key_of};
 use crate::governor::{Current, Governor, Told, known_names, names_of, version_of};
 use crate::held::{Held, Opened};
@@ -73,7 +74,7 @@ impl Governor {
                 session,
                 actor: opened.actor.clone(),
                 expires_at: opened.expires_at,
-                rates: opened.rates.clone(),
+                drawn: Arc::new(AllDrawn::of(policy, &opened.spec.who)),
                 run: opened.run.clone(),
             });
         }

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use bindery_ledger::event::{BudgetSet, SessionOpened};
 use bindery_ledger::words::{Basis, Operation, SessionEnd};
 use bindery_ledger::{Actor, BucketKey};
-use bindery_policy::{Policy, SessionSpec, Stage, Subject, Who};
+use bindery_policy::{Policy, SessionSpec, Stage, Who};
 use bindery_types::{Limit, Refusal, RunId, SessionId, canonical_digest};
 
 use crate::Host;
 use crate::clock::random;
+use crate::drawn::AllDrawn;
 use crate::facts::{meter_of, scope_of};
 use crate::governor::{Governor, Told, known_names};
 use crate::held::Opened;
@@ -38,6 +39,38 @@ impl std::fmt::Debug for Session {
 
 impl Host {
     /// Opens a session for whoever `spec` names.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::SessionId;
+    /// use bindery::policy::{SessionSpec, Who};
+    ///
+    /// let (host, _, _) = stand().await?;
+    /// let spec = SessionSpec {
+    ///     who: Who {
+    ///         session: SessionId::from_random([2; 16]),
+    ///         run: None,
+    ///         principal: "token:model".parse().expect("a name"),
+    ///         rights: bindery::Rights::Model,
+    ///         tenant: "local".parse().expect("a name"),
+    ///         agent: "tester".parse().expect("a name"),
+    ///         archetype: "default".parse().expect("a name"),
+    ///     },
+    ///     mode: None,
+    ///     allow: None,
+    ///     deny: Vec::new(),
+    ///     project: None,
+    ///     stages: None,
+    /// };
+    /// let session = host.session(spec).await?;
+    /// assert!(session.is_open());
+    /// session.end().await?;
+    /// assert!(!session.is_open());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -139,7 +172,7 @@ fn prepared(
     };
     let mut batch = vec![governor.entry(&told, event)];
     let opened = Opened {
-        rates: rates(policy),
+        drawn: Arc::new(AllDrawn::of(policy, session.who())),
         spec,
         session,
         actor,
@@ -168,16 +201,6 @@ fn planned(who: &Who, wish: RunWish) -> Result<Planned, Refusal> {
     })
 }
 
-fn rates(policy: &Policy) -> Vec<(Subject, bindery_policy::Counter, u64)> {
-    let all = policy.document().limits.rates.iter();
-    all.flat_map(|(subject, rates)| {
-        rates
-            .iter()
-            .map(|(counter, rate)| (*subject, *counter, rate.per_ms))
-    })
-    .collect()
-}
-
 /// The aggregate budgets and rates that this session draws from, as the ledger enforces
 /// them (case G4); those of its principal and the environment once, by their first session.
 fn budgets(
@@ -202,7 +225,7 @@ fn budgets(
         .chain(rates)
         .filter_map(|(subject, counter, window_ms, max)| {
             let bucket = BucketKey {
-                scope: scope_of(subject, opened),
+                scope: scope_of(subject, opened.session.who()),
                 meter: meter_of(counter)?,
                 window_ms,
             };

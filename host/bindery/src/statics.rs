@@ -19,6 +19,24 @@ impl Session {
     ///
     /// Every failure is in the reply: `capability_unavailable` for one that is not
     /// registered so, hidden or not permitted, alike.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::policy::Registration;
+    /// use bindery::{Admission, ApprovalRequirement, CallOptions, ErrorType, Outcome};
+    ///
+    /// let (host, early, answer) = stand().await?;
+    /// let options = CallOptions::default();
+    /// let reply = early.call_registered(&answer, "{}", &options).await;
+    /// let Outcome::Refused(refusal) = reply.run.outcome else {
+    ///     unreachable!("sessions have to ask for this one")
+    /// };
+    /// assert_eq!(refusal.kind(), ErrorType::CapabilityUnavailable);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn call_registered(
         &self,
         capability: &CapabilityId,
@@ -36,6 +54,7 @@ impl Session {
         };
         let text = "no such capability can be called here";
         let refusal = Refusal::new(ErrorType::CapabilityUnavailable, text);
+        let refusal = self.offered(refusal, Some(capability));
         self.refuse(call, None, Step::Resolve, refusal).await
     }
 

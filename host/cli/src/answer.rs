@@ -265,7 +265,6 @@ fn refusal_text(refusal: &Refusal) -> String {
         text += &format!("  {key}: {}\n", detail_text(value));
     }
     let next: Vec<String> = refusal
-        .kind()
         .next_actions()
         .iter()
         .map(|action| json!(action).to_string())

@@ -4,6 +4,7 @@
 //! itself: no character that hides or turns text ([`hides`]), and no length without an end.
 
 use std::fmt;
+use std::sync::Arc;
 
 use bindery_types::{canonical, hides};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -110,10 +111,9 @@ impl<'de> Deserialize<'de> for Line {
 
 /// A small JSON value that its writer has redacted: of arguments for a reviewer, of a
 /// decision for the trace, of a scope. It is held as its canonical text reads, so that what
-/// is read back is equal to what was written.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Summary(Value);
+/// is read back is equal to what was written. Clones share it: most decisions read alike.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary(Arc<Value>);
 
 impl Summary {
     /// Bytes of canonical JSON a summary may have.
@@ -127,14 +127,14 @@ impl Summary {
     pub fn new(value: Value) -> Result<Self, TextError> {
         // The usual summaries are far too small, and too plain, to be worth their text.
         if weight(&value) <= Self::BYTES_MAX / 8 {
-            return Ok(Self(value));
+            return Ok(Self(Arc::new(value)));
         }
         let text = canonical(&value);
         let (got, max) = (text.len(), Self::BYTES_MAX);
         if got > max {
             return Err(TextError::SummaryTooLarge { got, max });
         }
-        Ok(Self(serde_json::from_str(&text).unwrap_or(value)))
+        Ok(Self(Arc::new(serde_json::from_str(&text).unwrap_or(value))))
     }
 
     /// The value.
@@ -158,6 +158,12 @@ fn weight(value: &Value) -> usize {
                 .map(|(name, member)| name.len() + 1 + weight(member))
                 .sum::<usize>()
         }
+    }
+}
+
+impl Serialize for Summary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
     }
 }
 

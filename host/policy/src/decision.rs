@@ -271,9 +271,17 @@ impl Denial {
         }
     }
 
-    /// What may safely be done next.
-    pub fn next_actions(&self) -> &'static [NextAction] {
-        self.kind.next_actions()
+    /// Whether nobody's yes could lift it: what is denied outright, never runs, is above the
+    /// session's mode, or may not even be asked about any more (R-292, R-299, H54).
+    fn is_final(&self) -> bool {
+        matches!(
+            self.reason,
+            Reason::Denied
+                | Reason::ArgumentsDenied
+                | Reason::Blocked
+                | Reason::ModeTooLow
+                | Reason::NoMoreProposals
+        )
     }
 
     /// As a refusal. The caller reads type and reason, never a rule; of what it may
@@ -291,6 +299,11 @@ impl Denial {
             false => refusal
                 .with("axis", self.axis.as_str())
                 .with("reason", self.reason.as_str()),
+        };
+        // nobody is sent to ask for what asking cannot get.
+        let refusal = match self.is_final() {
+            true => refusal.without(NextAction::RequestClarificationOrApproval),
+            false => refusal,
         };
         match self.retry_after_ms {
             Some(ms) => refusal.with("retry_after_ms", Value::from(ms)),

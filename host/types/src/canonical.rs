@@ -4,7 +4,7 @@
 //! them, no spaces. One step beyond the RFC: an integer that a double cannot hold is
 //! written exactly, since two different arguments must not become one (C-56).
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::Digest;
 
@@ -36,17 +36,30 @@ fn write(out: &mut String, value: &Value) {
             out.push(']');
         }
         Value::Object(members) => {
-            let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
-            sorted.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
             out.push('{');
-            for (index, (name, member)) in sorted.into_iter().enumerate() {
-                comma(out, index);
-                push_text(out, name);
-                out.push(':');
-                write(out, member);
+            if in_order(members) {
+                write_members(out, members.iter());
+            } else {
+                let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
+                sorted.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+                write_members(out, sorted.into_iter());
             }
             out.push('}');
         }
+    }
+}
+
+/// Whether the members stand in their order already: of names in ASCII, bytes tell.
+fn in_order(members: &Map<String, Value>) -> bool {
+    members.keys().all(|name| name.is_ascii()) && members.keys().is_sorted()
+}
+
+fn write_members<'a>(out: &mut String, members: impl Iterator<Item = (&'a String, &'a Value)>) {
+    for (index, (name, member)) in members.enumerate() {
+        comma(out, index);
+        push_text(out, name);
+        out.push(':');
+        write(out, member);
     }
 }
 

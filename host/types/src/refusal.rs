@@ -2,8 +2,10 @@
 //! safe next actions, in one table.
 //!
 //! Rule (R-757 … R-761): every failure offers at least one next action, and no action in
-//! the list widens scope, installs, escalates or repeats. Two texts: what the caller may
-//! read, and what the operator needs; no path of the host stands in the first.
+//! the list widens scope, installs, escalates or repeats. What a type offers is the most;
+//! whoever answers takes out what its caller may not do (R-750 … R-755). Two texts: what
+//! the caller may read, and what the operator needs; no path of the host stands in the
+//! first.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -73,6 +75,13 @@ pub enum NextAction {
     Stop,
 }
 
+impl NextAction {
+    /// Its place in a set of them.
+    fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
 macro_rules! error_types {
     ($( $variant:ident $name:literal $category:ident $blame:ident exit $exit:literal [$($next:ident),+] $docs:literal )*) => {
         /// The type of a failure, as the wire spells it.
@@ -104,7 +113,7 @@ macro_rules! error_types {
                 match self { $( ErrorType::$variant => $exit, )* }
             }
 
-            /// What may safely be done next; never empty.
+            /// What may safely be done next by a caller that may do all of it; never empty.
             pub fn next_actions(self) -> &'static [NextAction] {
                 match self { $( ErrorType::$variant => &[ $( NextAction::$next, )+ ], )* }
             }
@@ -138,7 +147,7 @@ error_types! {
     BudgetExhausted "budget_exhausted" Limit Caller exit 7 [RequestClarificationOrApproval, Stop] "a limit was reached"
     ResultSchemaMismatch "result_schema_mismatch" AdapterError Guest exit 1 [ChooseAVerifiedAlternative, Stop] "the result does not fit its schema"
     SemanticDriftDetected "semantic_drift_detected" AdapterError Guest exit 1 [RepeatDiscoveryInTheSameScope, Stop] "behaviour contradicts the evidence"
-    UncertainSideEffect "uncertain_side_effect" AdapterError Host exit 10 [ReconcileAnUncertainCall] "an effect may have happened"
+    UncertainSideEffect "uncertain_side_effect" AdapterError Host exit 10 [ReconcileAnUncertainCall, RequestClarificationOrApproval] "an effect may have happened"
     ArgumentsInvalid "arguments_invalid" RequestInvalid Caller exit 2 [LoadACurrentDescriptor, RequestClarificationOrApproval] "the arguments do not fit the function"
     CredentialMissing "credential_missing" MissingCredential Host exit 9 [RequestClarificationOrApproval, Stop] "no credential is configured for this"
     NotExecutable "not_executable" UnavailableImplementation Host exit 9 [ChooseAVerifiedAlternative, Stop] "the entry has no live implementation"
@@ -199,6 +208,8 @@ pub struct Refusal {
     message: Cow<'static, str>,
     operator: Option<String>,
     details: Map<String, Value>,
+    /// What this caller is not offered, of what the type offers: a bit for each.
+    barred: u8,
 }
 
 impl Refusal {
@@ -210,6 +221,7 @@ impl Refusal {
             message: message.into(),
             operator: None,
             details: Map::new(),
+            barred: 0,
         }
     }
 
@@ -225,6 +237,24 @@ impl Refusal {
     pub fn for_caller(mut self) -> Self {
         self.operator = None;
         self
+    }
+
+    /// The same without `action` among what is offered: its caller may not do it, or it
+    /// leads nowhere here.
+    #[must_use]
+    pub fn without(mut self, action: NextAction) -> Self {
+        self.barred |= action.bit();
+        self
+    }
+
+    /// What may safely be done next, of what the type offers; to stop is left to everybody.
+    pub fn next_actions(&self) -> Vec<NextAction> {
+        let offered = self.kind.next_actions().iter().copied();
+        let left: Vec<NextAction> = offered.filter(|one| self.barred & one.bit() == 0).collect();
+        match left.is_empty() {
+            true => vec![NextAction::Stop],
+            false => left,
+        }
     }
 
     /// Adds one machine-readable detail.
@@ -253,6 +283,7 @@ impl Refusal {
             message: map(&self.message).into(),
             operator: self.operator.as_deref().map(&map),
             details,
+            barred: self.barred,
         }
     }
 
@@ -285,7 +316,7 @@ impl Refusal {
             "message": self.message,
             "blame": self.kind.blame(),
             "details": self.details,
-            "next": self.kind.next_actions(),
+            "next": self.next_actions(),
         })
     }
 }
@@ -352,6 +383,22 @@ mod tests {
             40,
             "21 of the seed, 17 of C-17, capability_error and usage"
         );
+    }
+
+    #[test]
+    fn what_is_taken_out_is_not_offered_and_to_stop_is_what_is_left() {
+        let gone = Refusal::new(ErrorType::CapabilityUnavailable, "gone");
+        let some = gone.clone().without(NextAction::ChooseAVerifiedAlternative);
+        let discover = NextAction::RepeatDiscoveryInTheSameScope;
+        assert_eq!(some.next_actions(), [discover], "R-754");
+        let told = some.clone().map_text(str::to_uppercase);
+        assert_eq!(
+            told.next_actions(),
+            [discover],
+            "another text offers no more"
+        );
+        assert_eq!(some.without(discover).next_actions(), [NextAction::Stop]);
+        assert_eq!(gone.next_actions(), gone.kind().next_actions());
     }
 
     #[test]

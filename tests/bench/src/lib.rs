@@ -52,6 +52,7 @@ pub mod raw;
 pub mod rig;
 pub mod row;
 pub mod rows;
+pub mod stand;
 pub mod stats;
 pub mod table;
 pub mod tools;

@@ -13,6 +13,8 @@ pub enum Unit {
     Ratio,
     /// Milliseconds.
     Ms,
+    /// Microseconds.
+    Us,
     /// A number of things.
     Count,
 }

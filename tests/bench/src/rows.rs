@@ -4,12 +4,15 @@ mod allocations;
 mod arguments;
 mod bytes;
 mod compute;
+mod decision;
+mod effectful;
 mod floor;
 mod governed;
 mod lateness;
 mod load;
 pub mod memory;
 mod neighbours;
+pub mod opening;
 mod peers;
 mod process;
 mod threads;
@@ -29,9 +32,12 @@ const FEW_ROUNDS: usize = 15;
 
 type Group = (&'static str, fn(&Rig) -> Result<Vec<Row>>);
 
-const GROUPS: [Group; 15] = [
+const GROUPS: [Group; 18] = [
     ("floor", floor::rows),
     ("governed", governed::rows),
+    ("decision", decision::rows),
+    ("effectful", effectful::rows),
+    ("opening", opening::rows),
     ("defaults", peers::defaults),
     ("allocations", allocations::rows),
     ("compute", compute::rows),

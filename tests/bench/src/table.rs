@@ -99,6 +99,7 @@ fn figure(unit: Unit, value: f64) -> String {
         Unit::Ratio if value >= 100.0 => format!("{value:.0}x"),
         Unit::Ratio => format!("{value:.3}x"),
         Unit::Ms => format!("{value:.2} ms"),
+        Unit::Us => format!("{value:.3} us"),
         Unit::Count => format!("{value:.0}"),
     }
 }

@@ -6,6 +6,7 @@ use bindery::{Cancel, ErrorType, Host, HostBuilder, Refusal};
 use bindery_service::{Caller, Desk, Envelope, Place, Reach, Recording, Reply, Request, ask};
 
 use super::args::{AskArgs, PlaceArgs};
+use super::waiting::waited;
 use super::{render, request};
 use crate::answer::{Answer, Format};
 use crate::args::Command;
@@ -60,7 +61,7 @@ async fn sent(request: Request, asked: &AskArgs, cancel: &Cancel) -> Answer {
         request,
     };
     let hosted = tokio::select! {
-        hosted = ask(&place, &envelope) => hosted,
+        hosted = waited(envelope.request.verb(), ask(&place, &envelope)) => hosted,
         // The host ends what it began for a connection when that is gone.
         () = cancel.cancelled() => Err(ending::ended_early()),
     };

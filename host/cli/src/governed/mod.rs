@@ -8,6 +8,7 @@ mod host;
 mod policy;
 mod render;
 mod request;
+mod waiting;
 
 pub(crate) use config::{config, init};
 pub(crate) use dispatch::run;

@@ -15,6 +15,7 @@ mod governed_desk;
 mod governed_kill;
 mod governed_lifecycle;
 mod governed_operate;
+mod governed_waiting;
 mod grants;
 mod help;
 mod process;

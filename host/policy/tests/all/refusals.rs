@@ -141,6 +141,38 @@ fn no_next_action_widens_installs_escalates_or_repeats_whatever_a_message_propos
     );
 }
 
+/// R-753, H54: what no answer could lift sends nobody to ask for one.
+#[test]
+fn an_approval_is_offered_against_what_is_missing_and_never_against_a_denial() {
+    let ask = json!("request_clarification_or_approval");
+    let offered = |change: Change| {
+        let refusal = Rig::new(Verb::Call).with(change).decide().refusal();
+        let said = refusal.unwrap().to_json();
+        let next = said["next"].as_array().unwrap().clone();
+        assert!(!next.is_empty(), "R-757: {said}");
+        next.contains(&ask)
+    };
+    let open: [Change; 2] = [
+        |rig| rig.entry().approval = Some(ApprovalRequirement::ConfirmOnce),
+        |rig| rig.allow = Some(Vec::new()),
+    ];
+    for (row, change) in open.into_iter().enumerate() {
+        assert!(offered(change), "{row}");
+    }
+    let closed: [Change; 3] = [
+        |rig| rig.deny.push("go".to_owned()),
+        |rig| rig.entry().approval = Some(ApprovalRequirement::Blocked),
+        |rig| {
+            rig.document
+                .push_str("[aggregates.session]\nproposals = 0\n");
+            rig.entry().approval = Some(ApprovalRequirement::ConfirmOnce);
+        },
+    ];
+    for (row, change) in closed.into_iter().enumerate() {
+        assert!(!offered(change), "{row}");
+    }
+}
+
 #[test]
 fn why_something_is_hidden_stands_in_the_trace_and_with_the_operator_alone() {
     let hidden = "[visibility]\nhidden = ['go']\n";

@@ -1,5 +1,5 @@
 //! Counts what a small call allocates, ours and the engine's alone: prints calls of the
-//! allocator and bytes, each per call, for `Sandbox::run` and then for F2.
+//! allocator and bytes, each per call, for `Sandbox::run`, for F2, for a governed call.
 
 use std::alloc::System;
 
@@ -7,6 +7,7 @@ use anyhow::Result;
 use bindery_bench::pace::Pace;
 use bindery_bench::raw::Raw;
 use bindery_bench::rig::{ASK, Rig};
+use bindery_bench::stand::{Kind, Stand};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -20,7 +21,13 @@ fn main() -> Result<()> {
     let raw = Raw::ours(&rig.answer.bytes)?;
     let ours = counted(|count| rig.call(&rig.answer, "answer", ASK, count))?;
     let floor = counted(|count| raw.answer(count))?;
-    println!("{} {} {} {}", ours.0, ours.1, floor.0, floor.1);
+    let stand = Stand::new(&rig.answer.bytes, Kind::Reading, None);
+    let stand = rig.runtime.block_on(stand)?;
+    let governed = counted(|count| rig.runtime.block_on(stand.call(count)))?;
+    println!(
+        "{} {} {} {} {} {}",
+        ours.0, ours.1, floor.0, floor.1, governed.0, governed.1
+    );
     Ok(())
 }
 

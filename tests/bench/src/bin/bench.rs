@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use bindery_bench::pace::Pace;
-use bindery_bench::rows::{self, memory};
+use bindery_bench::rows::{self, memory, opening};
 use bindery_bench::table;
 
 #[expect(
@@ -34,6 +34,7 @@ fn run() -> Result<String> {
         match word.as_str() {
             // What the row about memory starts as a process of its own.
             memory::VERB => return memory::child(),
+            opening::VERB => return opening::child(&words.next().unwrap_or_default()),
             "--quick" => pace = Pace::Quick,
             "--json" => json = words.next().map(PathBuf::from),
             _ => wanted = word,

@@ -40,7 +40,7 @@ pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
 }
 
 /// What so many threads that work at the same time do in a second, all together.
-fn together(threads: usize, work: impl Fn() -> Result<f64> + Sync) -> Result<f64> {
+pub(super) fn together(threads: usize, work: impl Fn() -> Result<f64> + Sync) -> Result<f64> {
     let barrier = Barrier::new(threads);
     std::thread::scope(|scope| {
         let one = || {

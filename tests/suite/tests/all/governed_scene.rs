@@ -232,13 +232,12 @@ pub(crate) fn echo() -> Vec<u8> {
 
 /// A component whose `say` never ends.
 pub(crate) fn endless(interface: &str) -> Vec<u8> {
-    saying(
-        interface,
-        "text",
-        "",
-        "(loop $on (br $on)) (unreachable)",
-        CORE,
-    )
+    coded(interface, "(loop $on (br $on)) (unreachable)")
+}
+
+/// A component whose `say` is this core code.
+pub(crate) fn coded(interface: &str, code: &str) -> Vec<u8> {
+    saying(interface, "text", "", code, CORE)
 }
 
 /// A component whose `say` asks `say` of `other`, `times` times, and gives its last answer.
