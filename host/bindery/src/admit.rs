@@ -13,7 +13,7 @@ use bindery_catalogue::{
     Catalogue, Classification, Contract, Descriptor, Entry as Row, EntryKind, Origin, Surroundings,
     Verdict, validate,
 };
-use bindery_ledger::words::Trigger;
+use bindery_ledger::words::{Operation, Trigger};
 use bindery_policy::{Policy, Registration, class_of, classify, graver};
 use bindery_sandbox::LoadedComponent;
 use bindery_types::{
@@ -23,7 +23,7 @@ use bindery_types::{
 use serde::Serialize;
 
 use crate::Host;
-use crate::facts::declared;
+use crate::facts::{declared, key_of};
 use crate::governor::{Current, Governor, compiled, known_names, names_of, version_of};
 use crate::held::Powers;
 
@@ -123,8 +123,8 @@ impl Governor {
         let plan = Plan::of(self, admission, &package, (&loaded, powers))?;
         let batch = plan.entries(self)?;
         self.record(batch).await.map_err(|error| error.refusal())?;
-        let admitted = plan.admitted();
-        plan.take_effect(self, loaded);
+        let admitted = plan.admitted(loaded.digest());
+        plan.take_effect(self, Some(loaded));
         self.look_again(Trigger::CapabilityEntryChanged).await?;
         Ok(admitted)
     }
@@ -177,8 +177,30 @@ fn package(admission: &Admission, shape: &Shape) -> Result<String, Refusal> {
         })
 }
 
-/// One admission, worked out whole before anything is changed.
-struct Plan {
+/// Why entries are examined.
+#[derive(Clone, Copy)]
+struct Cause {
+    operation: Operation,
+    reason: &'static str,
+    trigger: Trigger,
+}
+
+/// A component was brought.
+const ADMITTED: Cause = Cause {
+    operation: Operation::Admit,
+    reason: "a component was admitted",
+    trigger: Trigger::DescriptorDigestChanged,
+};
+/// What rules grant decides what an entry may be, so other rules examine it again.
+const RULED: Cause = Cause {
+    operation: Operation::Configure,
+    reason: "the operator replaced the policy",
+    trigger: Trigger::PolicyVersionChanged,
+};
+
+/// One change of catalogue or policy, worked out whole before anything is changed.
+pub(crate) struct Plan {
+    cause: Cause,
     catalogue: Catalogue,
     policy: Policy,
     rows: Vec<(Row, Verdict, Arc<Powers>)>,
@@ -229,8 +251,16 @@ impl Plan {
             let verdict = verdict(&policy, &names, &row, &powers, shape, after);
             (row, verdict, Arc::clone(&powers))
         });
+        let mut rows: Vec<_> = rows.collect();
+        if policy.version() != current.policy.version() {
+            // A name that stands for something now may grant something to others.
+            let others = catalogue.entries();
+            let others = others.filter(|row| !ids.contains(row.descriptor.id()));
+            rows.extend(again(&current, others, (&policy, &names), after));
+        }
         Ok(Self {
-            rows: rows.collect(),
+            cause: ADMITTED,
+            rows,
             before: current.version(),
             policy_before: current.policy.version(),
             catalogue,
@@ -240,8 +270,30 @@ impl Plan {
         })
     }
 
-    fn admitted(&self) -> Vec<Admitted> {
-        let admitted = self.rows.iter().map(|(row, verdict, _)| Admitted {
+    /// The same catalogue under other rules: every entry is examined again.
+    pub(crate) fn under(governor: &Governor, policy: Policy) -> Self {
+        let current = governor.read();
+        let catalogue = current.catalogue.clone();
+        let names = names_of(&catalogue, &policy);
+        let after = version_of(&catalogue, &policy);
+        let rows = again(&current, catalogue.entries(), (&policy, &names), after);
+        Self {
+            cause: RULED,
+            rows,
+            before: current.version(),
+            policy_before: current.policy.version(),
+            catalogue,
+            policy,
+            names,
+            after,
+        }
+    }
+
+    /// What was admitted, of `digest`.
+    fn admitted(&self, digest: Digest) -> Vec<Admitted> {
+        let mine = self.rows.iter();
+        let mine = mine.filter(|(row, ..)| row.descriptor.implementation_digest() == digest);
+        let admitted = mine.map(|(row, verdict, _)| Admitted {
             id: row.descriptor.id().clone(),
             name: self
                 .names
@@ -255,9 +307,12 @@ impl Plan {
         admitted.collect()
     }
 
-    fn take_effect(self, governor: &Governor, loaded: LoadedComponent) {
+    /// `loaded` is the component that was brought, if one was.
+    pub(crate) fn take_effect(self, governor: &Governor, loaded: Option<LoadedComponent>) {
         let mut current = governor.write();
-        current.loaded.insert(loaded.digest(), loaded);
+        if let Some(loaded) = loaded {
+            current.loaded.insert(loaded.digest(), loaded);
+        }
         current.catalogue = self.catalogue;
         current.policy = Arc::new(self.policy);
         let Current {
@@ -271,10 +326,34 @@ impl Plan {
         });
         for (row, verdict, powers) in self.rows {
             let id = row.descriptor.id();
-            current.catalogue.set_validation(id, verdict.status);
+            // As it was recorded: what a review made of an entry stands.
+            let recorded = governor.look(|state| {
+                let known = state.capability(&key_of(&row));
+                known.map(bindery_ledger::Capability::validation_status)
+            });
+            let status = recorded.flatten().unwrap_or(verdict.status);
+            current.catalogue.set_validation(id, status);
             current.powers.insert(id.clone(), powers);
         }
     }
+}
+
+/// `entries` with what their examination says under `policy`.
+fn again<'a>(
+    current: &Current,
+    entries: impl Iterator<Item = &'a Row>,
+    (policy, names): (&Policy, &std::collections::BTreeMap<CapabilityId, String>),
+    version: Digest,
+) -> Vec<(Row, Verdict, Arc<Powers>)> {
+    let examined = entries.filter_map(|row| {
+        let powers = Arc::clone(current.powers.get(row.descriptor.id())?);
+        let loaded = current
+            .loaded
+            .get(&row.descriptor.implementation_digest())?;
+        let found = verdict(policy, names, row, &powers, loaded.shape(), version);
+        Some((row.clone(), found, powers))
+    });
+    examined.collect()
 }
 
 fn origin(admission: &Admission) -> Result<Origin, Refusal> {

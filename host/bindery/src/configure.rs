@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use bindery_ledger::Line;
-use bindery_ledger::event::{PolicyReplaced, StageSwitched, WriteGateAccepted};
+use bindery_ledger::event::{StageSwitched, WriteGateAccepted};
 use bindery_ledger::words::{Operation, Trigger};
 use bindery_policy::{Document, Policy, Stage, Stages};
 use bindery_types::{Digest, ErrorType, Refusal};
 
+use crate::admit::Plan;
 use crate::governor::{Governor, compiled, known_names};
 use crate::{Host, Resources};
 
@@ -51,23 +52,19 @@ impl Host {
             // Strictly first: a document that is wrong replaces nothing.
             Policy::compile(document.clone(), &names)?;
             let policy = compiled(&document, &names)?;
-            let before = governor.read().policy.version();
-            let after = policy.version();
-            if before != after {
-                let told = governor.own(Operation::Configure, "the operator replaced the policy");
-                let replaced = PolicyReplaced {
-                    from: before,
-                    to: after,
-                };
-                let entry = governor.entry(&told, replaced);
+            if governor.read().policy.version() != policy.version() {
+                // Versions of the catalogue count the rules, and rules decide what an
+                // examination comes to: both are recorded with them.
+                let plan = Plan::under(governor, policy);
+                let batch = plan.entries(governor)?;
                 governor
-                    .record(vec![entry])
+                    .record(batch)
                     .await
                     .map_err(|error| error.refusal())?;
+                plan.take_effect(governor, None);
             }
             let mut current = governor.write();
             current.document = document;
-            current.policy = Arc::new(policy);
             current.resources = Arc::new(resources);
         }
         governor.look_again(Trigger::PolicyVersionChanged).await?;

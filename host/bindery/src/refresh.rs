@@ -3,7 +3,7 @@
 //! Rule (C-10, C-53, R-546): same or wider grant: pinned anew by a recorded refresh, never
 //! widened; otherwise stale, with the trigger. Nothing is re-pointed to anything else.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bindery_ledger::event::{
@@ -13,7 +13,7 @@ use bindery_ledger::words::{
     CatalogueInput, Lifecycle, Operation, ProposalStatus, SessionEnd, Trigger,
 };
 use bindery_ledger::{Binding, Entry, JournalError, Rejection, State};
-use bindery_policy::{Ask, Axis, Decision, Ruling, Verb};
+use bindery_policy::{Ask, Axis, Decision, Policy, Ruling, Verb};
 use bindery_types::{ApprovalRequirement, BindingHandle, Refusal, SessionId};
 
 use crate::decision::decision_event;
@@ -21,6 +21,7 @@ use crate::drawn::AllDrawn;
 use crate::facts::{About, Through, decided, key_of};
 use crate::governor::{Current, Governor, Told, known_names, names_of, version_of};
 use crate::held::{Held, Opened};
+use crate::session::budgets;
 
 /// How often a run can move between two looks at it: more moves than its table has in a row.
 const MOVES_MAX: u8 = 8;
@@ -36,6 +37,7 @@ impl Governor {
         let mut batch = self.session_versions();
         let policy = Arc::clone(&self.read().policy);
         batch.extend(self.registrations(&policy));
+        batch.extend(self.budgets_again(&policy));
         if !batch.is_empty() {
             self.record(batch).await.map_err(|error| error.refusal())?;
         }
@@ -78,6 +80,16 @@ impl Governor {
                 run: opened.run.clone(),
             });
         }
+    }
+
+    /// Budgets and rates of open sessions, where the rules have them otherwise now.
+    fn budgets_again(&self, policy: &Policy) -> Vec<Entry> {
+        let told = self.own(Operation::Refresh, "the rules set other budgets");
+        let current = self.read();
+        let of = |opened: &Arc<Opened>| budgets(self, policy, opened.session.who(), &told);
+        // Several sessions of one principal draw from the same.
+        let all: BTreeMap<_, _> = current.sessions.values().flat_map(of).collect();
+        all.into_values().collect()
     }
 
     fn session_versions(&self) -> Vec<Entry> {

@@ -3,6 +3,7 @@
 //! Rule: principal, tenant, agent, archetype, mode and the settings of the
 //! moment are fixed here by the host; nothing a model does moves them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bindery_ledger::event::{BudgetSet, SessionOpened};
@@ -179,7 +180,7 @@ fn prepared(
         expires_at,
         run,
     };
-    batch.extend(budgets(governor, policy, &opened, &told));
+    batch.extend(budgets(governor, policy, opened.session.who(), &told).into_values());
     if asked || may_run(policy, opened.session.who()) {
         batch.extend(governor.run_created(&opened, &told));
     }
@@ -201,45 +202,45 @@ fn planned(who: &Who, wish: RunWish) -> Result<Planned, Refusal> {
     })
 }
 
-/// The aggregate budgets and rates that this session draws from, as the ledger enforces
-/// them (case G4); those of its principal and the environment once, by their first session.
-fn budgets(
+/// The aggregate budgets and rates that a session of `who` draws from, as the ledger
+/// enforces them (case G4), where the ledger has them otherwise: those of its principal and
+/// the environment once, by their first session, and all of them when policy is replaced.
+pub(crate) fn budgets(
     governor: &Governor,
     policy: &Policy,
-    opened: &Opened,
+    who: &Who,
     told: &Told<'_>,
-) -> Vec<bindery_ledger::Entry> {
+) -> BTreeMap<BucketKey, bindery_ledger::Entry> {
     let limits = &policy.document().limits;
     let totals = limits.aggregates.iter().flat_map(|(subject, counters)| {
-        counters.iter().filter_map(|(counter, limit)| match limit {
-            Limit::Finite(max) => Some((*subject, *counter, None, *max)),
-            Limit::Unlimited => None,
+        let totals = counters.iter();
+        totals.map(|(counter, limit)| match limit {
+            Limit::Finite(max) => (*subject, *counter, None, Some(*max)),
+            Limit::Unlimited => (*subject, *counter, None, None),
         })
     });
     let rates = limits.rates.iter().flat_map(|(subject, counters)| {
         counters
             .iter()
-            .map(|(counter, rate)| (*subject, *counter, Some(rate.per_ms), rate.max))
+            .map(|(counter, rate)| (*subject, *counter, Some(rate.per_ms), Some(rate.max)))
     });
     let set = totals
         .chain(rates)
-        .filter_map(|(subject, counter, window_ms, max)| {
+        .filter_map(|(subject, counter, window_ms, limit)| {
             let bucket = BucketKey {
-                scope: scope_of(subject, opened.session.who()),
+                scope: scope_of(subject, who),
                 meter: meter_of(counter)?,
                 window_ms,
             };
-            let same = governor.look(|state| state.bucket(&bucket).is_some_and(|b| b.limit == max));
-            if same == Some(true) {
+            let set = governor.look(|state| state.bucket(&bucket).map(|known| known.limit));
+            if set.flatten() == limit {
                 return None;
             }
-            Some(governor.entry(
-                told,
-                BudgetSet {
-                    bucket,
-                    limit: Some(max),
-                },
-            ))
+            let event = BudgetSet {
+                bucket: bucket.clone(),
+                limit,
+            };
+            Some((bucket, governor.entry(told, event)))
         });
     set.collect()
 }

@@ -4,12 +4,14 @@
 //! as far as the examination says; one that is known is observed; one that is described
 //! anew is examined anew.
 
+use std::collections::BTreeMap;
+
 use bindery_catalogue::{Catalogue, Entry as Row, Verdict};
 use bindery_ledger::event::{
     CapabilityDescribed, CapabilityDiscovered, CapabilityMoved, CapabilityObserved,
     CapabilityRevalidated, CatalogueChanged, EvidenceRecorded, PolicyReplaced,
 };
-use bindery_ledger::words::{CatalogueInput, EvidenceKind, Lifecycle, Operation, Trigger};
+use bindery_ledger::words::{CatalogueInput, EvidenceKind, Lifecycle, Operation};
 use bindery_ledger::{CapabilityKey, Entry, Line, State, Summary};
 use bindery_policy::{Policy, classify};
 use bindery_types::{
@@ -23,13 +25,29 @@ use crate::facts::{declared, key_of};
 use crate::governor::{Governor, Told, version_of};
 use crate::held::Powers;
 
-/// A record of the ledger: key, recorded descriptor, generation.
-type Known = (CapabilityKey, Option<Digest>, u64);
+/// What the ledger has of an entry.
+struct Known {
+    descriptor: Option<Digest>,
+    lifecycle: Lifecycle,
+    /// Whether it stands there for what an examination found, and not for what a probe, a
+    /// call or a person did.
+    examined: bool,
+    generation: u64,
+}
+
+impl Known {
+    /// Whether what is recorded does not stand any more: another descriptor, or rules under
+    /// which an examination rejects it. What a review made of it stays.
+    fn differs(&self, row: &Row, verdict: &Verdict) -> bool {
+        self.descriptor != Some(row.descriptor.digest())
+            || verdict.status == ValidationStatus::Rejected
+    }
+}
 
 impl Plan {
     /// The records of this admission, in an order in which each may follow the last.
-    pub(super) fn entries(&self, governor: &Governor) -> Result<Vec<Entry>, Refusal> {
-        let told = governor.own(Operation::Admit, "a component was admitted");
+    pub(crate) fn entries(&self, governor: &Governor) -> Result<Vec<Entry>, Refusal> {
+        let told = governor.own(self.cause.operation, self.cause.reason);
         let mut batch = Vec::new();
         if self.policy.version() != self.policy_before {
             let replaced = PolicyReplaced {
@@ -53,25 +71,32 @@ impl Plan {
                 .rows
                 .iter()
                 .find(|(mine, ..)| mine.descriptor.id() == row.descriptor.id());
-            let place = known.iter().find(|(key, ..)| *key == key_of(row));
-            match (mine, place) {
+            let key = key_of(row);
+            match (mine, known.get(&key)) {
                 (Some((row, verdict, powers)), None) => {
                     self.introduce(governor, row, verdict, powers, &mut batch)?;
                 }
-                (Some((row, verdict, powers)), Some((_, digest, generation)))
-                    if *digest != Some(row.descriptor.digest()) =>
+                (Some((row, verdict, powers)), Some(known))
+                    if known.lifecycle == Lifecycle::Rejected
+                        && known.examined
+                        && verdict.status != ValidationStatus::Rejected =>
+                {
+                    self.introduce(governor, row, verdict, powers, &mut batch)?;
+                }
+                (Some((row, verdict, powers)), Some(known))
+                    if known.lifecycle != Lifecycle::Rejected && known.differs(row, verdict) =>
                 {
                     let parts = (row, verdict, &**powers);
-                    self.revalidate(governor, parts, *generation, &mut batch)?;
+                    self.revalidate(governor, parts, known.generation, &mut batch)?;
                 }
-                (mine, Some((key, _, generation))) => {
+                (mine, Some(known)) => {
                     if let Some((_, verdict, _)) = mine {
-                        // who admits it again has looked at it again.
+                        // who examines it again has looked at it again.
                         let evidence = EvidenceId::from_random(random()?);
-                        let seen = examined(governor, key, verdict, evidence);
+                        let seen = examined(governor, &key, verdict, evidence);
                         batch.push(governor.entry(&told, seen));
                     }
-                    let seen = observed(governor, row, *generation, self.after);
+                    let seen = observed(governor, row, known.generation, self.after);
                     batch.push(governor.entry(&told, seen));
                 }
                 (None, None) => {}
@@ -80,23 +105,31 @@ impl Plan {
         Ok(batch)
     }
 
-    /// Which entries the ledger has a record of, each with the descriptor that is recorded,
-    /// and the generation it is at.
-    fn known(&self, state: &State) -> Vec<Known> {
+    /// Which entries the ledger has a record of.
+    fn known(&self, state: &State) -> BTreeMap<CapabilityKey, Known> {
         let generation = state
             .environment()
             .map_or(0, |environment| environment.generation);
         let rows = self.catalogue.entries().map(key_of);
         rows.filter_map(|key| {
-            let description = state.capability(&key)?.description.as_ref();
-            let digest = description.map(|description| description.descriptor_digest);
-            Some((key, digest, generation))
+            let capability = state.capability(&key)?;
+            let description = capability.description.as_ref();
+            let last = capability.evidence_refs.last();
+            let last = last.and_then(|last| state.evidence(*last));
+            let known = Known {
+                examined: last.is_some_and(|last| last.kind == EvidenceKind::Reflected),
+                descriptor: description.map(|description| description.descriptor_digest),
+                lifecycle: capability.lifecycle,
+                generation,
+            };
+            Some((key, known))
         })
         .collect()
     }
 
-    /// The same bytes under another contract: described and examined anew; what was
-    /// bound under the old descriptor is stale.
+    /// The same bytes under another contract, or under rules that make something else of
+    /// them: described and examined anew; what was bound under the old descriptor
+    /// is stale.
     fn revalidate(
         &self,
         governor: &Governor,
@@ -107,10 +140,7 @@ impl Plan {
         let key = key_of(row);
         let told = Told {
             provider: &row.descriptor.origin().provider,
-            ..governor.own(
-                Operation::Admit,
-                "a component was admitted with another contract",
-            )
+            ..governor.own(self.cause.operation, self.cause.reason)
         };
         let evidence = EvidenceId::from_random(random()?);
         batch.push(governor.entry(&told, examined(governor, &key, verdict, evidence)));
@@ -120,7 +150,7 @@ impl Plan {
             CapabilityRevalidated {
                 capability: key.clone(),
                 from: Lifecycle::Stale,
-                trigger: Trigger::DescriptorDigestChanged,
+                trigger: self.cause.trigger,
                 evidence: vec![evidence],
                 described: Some(described(&self.policy, &self.names, row, powers)),
                 environment_generation: generation,
@@ -176,7 +206,7 @@ impl Plan {
         let (key, origin) = (key_of(row), descriptor.origin());
         let told = Told {
             provider: &origin.provider,
-            ..governor.own(Operation::Admit, "a component was admitted")
+            ..governor.own(self.cause.operation, self.cause.reason)
         };
         let place = governor.look(|state| {
             let environment = state.environment()?;

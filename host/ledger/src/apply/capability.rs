@@ -26,7 +26,10 @@ impl State {
         }
         self.check_current(event.environment_generation, event.catalog_version)?;
         check_times(at.now, event.last_observed_at, event.expires_at)?;
-        if self.capabilities.contains_key(&event.capability) {
+        // What was rejected stays so: whoever looks at the same bytes again, under other
+        // rules, begins another record in its place.
+        let known = self.capabilities.get(&event.capability);
+        if known.is_some_and(|known| known.lifecycle != Lifecycle::Rejected) {
             return Err(Rejection::Duplicate { what: "capability" });
         }
         let capability = Capability {

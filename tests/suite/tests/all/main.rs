@@ -21,6 +21,7 @@ mod governed_hooks;
 mod governed_meters;
 mod governed_narrow;
 mod governed_refusals;
+mod governed_reload;
 mod governed_runs;
 mod governed_scene;
 mod governed_session;
