@@ -2,7 +2,8 @@
 //!
 //! Rule (I10): time never goes back here, whatever the system's clock does.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bindery_ledger::HighWater;
 use bindery_types::{ErrorType, Moment, Refusal};
@@ -34,12 +35,17 @@ impl HostClock {
     }
 }
 
-/// The system's clock.
+/// The system's time, which goes on by itself when its clock is set back: otherwise a lease
+/// of a minute would live as long as the step.
 pub(crate) fn system() -> Moment {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Moment::from_unix_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    static BEGUN: OnceLock<(Instant, Duration)> = OnceLock::new();
+    let wall = || {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        since.unwrap_or_default()
+    };
+    let (begun, at) = BEGUN.get_or_init(|| (Instant::now(), wall()));
+    let now = wall().max(*at + begun.elapsed());
+    Moment::from_unix_ms(u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// 128 random bits from the system.

@@ -65,28 +65,18 @@ impl Governor {
     /// An environment is admitted for a time; a host that lives on admits it again before a
     /// session could outlive it.
     async fn admit_again(&self, now: Moment) -> Result<(), Refusal> {
-        let due = self.look(|state| {
-            let environment = state.environment()?;
-            let least = now.after_ms(SESSION_MS);
-            (environment.expires_at <= least).then(|| EnvironmentAdmitted {
-                environment: environment.id.clone(),
-                tenant: environment.tenant.clone(),
-                generation: environment.generation,
-                catalog_version: environment.catalog_version,
-                policy_version: environment.policy_version,
-                providers: environment.providers.clone(),
-                expires_at: now.after_ms(ENVIRONMENT_MS),
-            })
-        });
-        match due.flatten() {
-            Some(admitted) => {
-                let _turn = self.turn().await;
-                let told = self.own(Operation::Expire, "the environment is admitted again");
-                let entry = self.entry(&told, admitted);
-                self.unless_so_already(entry).await
-            }
-            None => Ok(()),
+        let due = || self.look(|state| environment_due(state, now)).flatten();
+        if due().is_none() {
+            return Ok(());
         }
+        // Looked at again in turn: what a reload records meanwhile stands.
+        let _turn = self.turn().await;
+        let Some(admitted) = due() else {
+            return Ok(());
+        };
+        let told = self.own(Operation::Expire, "the environment is admitted again");
+        let entry = self.entry(&told, admitted);
+        self.unless_so_already(entry).await
     }
 
     /// Ends a binding of `session` whose time is over, or that rests on evidence that is too
@@ -125,6 +115,21 @@ impl Governor {
             Err(error) => Err(error.refusal()),
         }
     }
+}
+
+/// The environment once more, when a session that begins now could outlive it.
+fn environment_due(state: &State, now: Moment) -> Option<EnvironmentAdmitted> {
+    let environment = state.environment()?;
+    let least = now.after_ms(SESSION_MS);
+    (environment.expires_at <= least).then(|| EnvironmentAdmitted {
+        environment: environment.id.clone(),
+        tenant: environment.tenant.clone(),
+        generation: environment.generation,
+        catalog_version: environment.catalog_version,
+        policy_version: environment.policy_version,
+        providers: environment.providers.clone(),
+        expires_at: now.after_ms(ENVIRONMENT_MS),
+    })
 }
 
 /// What is over about a binding by now.

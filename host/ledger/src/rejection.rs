@@ -277,6 +277,9 @@ impl Rejection {
                     None => refusal,
                 }
             }
+            Self::OutcomeUnknown { call } => refusal
+                .with("uncertain_call", call.to_string())
+                .for_operator(format!("`bindery reconcile {call}` settles it")),
             Self::ParentBudget { meter, left, .. } => {
                 refusal.with("limit", meter.as_str()).with("left", *left)
             }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bindery_types::{
     Agent, ApprovalRequirement, Archetype, CapabilityId, CredentialName, Digest, GrantName, Limit,
-    LimitName, Provider, Risk, SideEffectClass, canonical, canonical_digest,
+    LimitName, Provider, Rights, Risk, SideEffectClass, canonical, canonical_digest,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -217,14 +217,17 @@ impl Policy {
         self.risks.get(capability).copied()
     }
 
-    /// The hard ceiling of `limit` for calls, the document's or the product's.
-    pub fn ceiling(&self, limit: LimitName) -> Limit {
-        let own = limit.ceiling().map_or(Limit::Unlimited, Limit::Finite);
-        self.document
-            .limits
-            .ceilings
-            .get(&limit)
-            .map_or(own, |said| own.min(*said))
+    /// The hard ceiling of `limit` for what somebody with `rights` asks for: the document's
+    /// or the product's. A model asks for no more than the operator gives by default, unless
+    /// the document says how much more.
+    pub fn ceiling(&self, limit: LimitName, rights: Rights) -> Limit {
+        let product = limit.ceiling().map_or(Limit::Unlimited, Limit::Finite);
+        let said = self.document.limits.ceilings.get(&limit).copied();
+        let own = match rights {
+            Rights::Model => said.unwrap_or_else(|| self.budget.get(limit)),
+            Rights::Operator => said.unwrap_or(Limit::Unlimited),
+        };
+        product.min(own)
     }
 }
 

@@ -191,7 +191,7 @@ impl Stages {
         Err(
             Refusal::new(ErrorType::StageDisabled, "this is switched off here")
                 .for_operator(format!(
-                    "stage {} is off; under `[stages]` of the configuration, `{}` turns it on",
+                    "stage {} is off; under `[stages]` of the configuration, `{}` turns it on for sessions that are opened afterwards (`bindery session end` ends this one)",
                     stage.number(),
                     lines.join("`, `")
                 ))

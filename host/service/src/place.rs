@@ -140,6 +140,8 @@ impl Place {
         let made = OpenOptions::new()
             .write(true)
             .create_new(true)
+            // Whoever can write it is the policy, whatever the umask says.
+            .mode(0o644)
             .open(&self.config)
             .and_then(|mut file| {
                 let written = file.write_all(STARTER.as_bytes());
@@ -228,6 +230,11 @@ fn text(path: &Path) -> Result<Option<String>, Refusal> {
         .map_err(|error| malformed(error.to_string()))?;
     if !found.is_file() {
         return Err(malformed("it is no regular file".to_owned()));
+    }
+    if private::is_open_to_others(&found) {
+        return Err(malformed(
+            "others can write it, and whoever can is the policy; `chmod o-w` it, and `chmod g-w` unless the group is yours alone".to_owned(),
+        ));
     }
     if found.len() > TEXT_BYTES_MAX {
         return Err(malformed(format!(

@@ -53,6 +53,13 @@ pub(crate) fn readable(path: &Path) -> Result<Option<File>, Error> {
     }
 }
 
+/// Whether somebody else could write it: anybody, or a group that is not the one of this
+/// process.
+pub(crate) fn is_open_to_others(found: &Metadata) -> bool {
+    let foreign_group = found.gid() != rustix::process::getegid().as_raw();
+    found.mode() & 0o002 != 0 || (found.mode() & 0o020 != 0 && foreign_group)
+}
+
 /// The text at `path`, which has at most `bytes_max` bytes; nothing when there is none.
 pub(crate) fn text(path: &Path, bytes_max: u64) -> Result<Option<String>, Error> {
     let Some(file) = readable(path)? else {

@@ -11,21 +11,26 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bindery::{Cancel, ErrorType, Refusal};
+use bindery::{Cancel, ErrorType, Refusal, Rights};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use crate::desk::{Caller, Desk};
 use crate::frame;
 use crate::place::Place;
 use crate::private::unwritable;
 use crate::reply::Reply;
-use crate::request::Envelope;
+use crate::request::{Envelope, Request};
 
-/// Most connections that are served at once.
-const CONNECTIONS_MAX: usize = 64;
+/// Most connections that are open at once; what is beyond waits in the listener's queue.
+const CONNECTIONS_MAX: usize = 256;
+/// Most requests of sessions that are worked on at once. An operator's need no such place,
+/// so that calls that run do not keep a revocation waiting.
+const WORKING_MAX: usize = 64;
+/// How long a request waits for such a place before it is told that the host is busy.
+const QUEUE_MAX: Duration = Duration::from_secs(10);
 /// How long a request may take to arrive.
 const REQUEST_MAX: Duration = Duration::from_secs(10);
 /// How long an answer may take to be read.
@@ -63,6 +68,7 @@ pub async fn serve(
 ) -> Result<(), Refusal> {
     let (listener, path) = listen(&desk.place)?;
     let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let places = Arc::new(Semaphore::new(WORKING_MAX));
     let stopping = Cancel::new();
     let mut connections = tokio::task::JoinSet::new();
     let mut ended = std::pin::pin!(ended);
@@ -74,9 +80,10 @@ pub async fn serve(
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             (stream, slot) = accept(&listener, &slots) => {
                 let (desk, stopping) = (Arc::clone(&desk), stopping.clone());
+                let places = Arc::clone(&places);
                 connections.spawn(async move {
                     let _slot = slot;
-                    if let Err(error) = connection(&desk, stream, render, &stopping).await {
+                    if let Err(error) = connection((&desk, &places), stream, render, &stopping).await {
                         tracing::debug!(%error, "a connection ended early");
                     }
                 });
@@ -149,8 +156,27 @@ pub(crate) fn short(place: &Place) -> std::io::Result<(std::fs::File, PathBuf)> 
     Ok((folder, PathBuf::from(name)))
 }
 
+/// A place to work at, for requests that need one.
+async fn place_for<'a>(
+    request: &Request,
+    places: &'a Semaphore,
+) -> Result<Option<SemaphorePermit<'a>>, Refusal> {
+    if request.rights() == Rights::Operator {
+        return Ok(None);
+    }
+    match tokio::time::timeout(QUEUE_MAX, places.acquire()).await {
+        Ok(place) => Ok(place.ok()),
+        Err(_) => Err(Refusal::new(ErrorType::Busy, "the host has enough to do")
+            .with("limit", WORKING_MAX)
+            .for_operator(format!(
+                "{WORKING_MAX} requests are worked on, and none ended within {} s",
+                QUEUE_MAX.as_secs()
+            ))),
+    }
+}
+
 async fn connection(
-    desk: &Desk,
+    (desk, places): (&Desk, &Semaphore),
     mut stream: UnixStream,
     render: Render,
     stopping: &Cancel,
@@ -179,7 +205,13 @@ async fn connection(
     let cancel = Cancel::new();
     let (mut from, mut to) = stream.split();
     let reply = {
-        let mut reply = std::pin::pin!(desk.answer(&user, &envelope, &cancel));
+        let answer = async {
+            match place_for(&envelope.request, places).await {
+                Ok(_place) => desk.answer(&user, &envelope, &cancel).await,
+                Err(refusal) => Reply::Refused(refusal),
+            }
+        };
+        let mut reply = std::pin::pin!(answer);
         let mut byte = [0];
         let mut gone = std::pin::pin!(from.read(&mut byte));
         tokio::select! {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use bindery::policy::Registration;
 use bindery::{
-    Admission, Contract, Digest, ErrorType, Namespace, Refusal, TrustStatus, read_component,
+    Admission, Budget, Contract, Digest, ErrorType, Namespace, Refusal, TrustStatus, read_component,
 };
 use serde::{Deserialize, Serialize};
 
@@ -113,10 +113,9 @@ impl Shelf {
     }
 
     /// The bytes of a component, exactly those that were admitted.
-    pub(crate) fn bytes(&self, digest: Digest) -> Result<Vec<u8>, Refusal> {
+    pub(crate) fn bytes(&self, digest: Digest, budget: &Budget) -> Result<Vec<u8>, Refusal> {
         let path = self.0.join(name_of(digest));
-        let budget = bindery::Budget::default();
-        let bytes = read_component(&path, &budget)?;
+        let bytes = read_component(&path, budget)?;
         if Digest::of(&bytes) == digest {
             return Ok(bytes);
         }

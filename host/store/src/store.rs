@@ -94,7 +94,8 @@ impl Store {
     fn recover(&self, state: &State, options: &Options) -> Result<(), StoreError> {
         let entries = recovery(
             state,
-            options.now,
+            // Time does not go back from one owner to the next (I10).
+            options.now.max(state.now()),
             &options.actor,
             &options.provider,
             &options.runtime,

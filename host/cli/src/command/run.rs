@@ -116,7 +116,9 @@ pub(crate) fn prepared(builder: HostBuilder, store: &StoreArgs) -> HostBuilder {
     if let Some(directory) = artefact_dir(store) {
         builder = builder.artefacts(directory);
     }
-    if let Ok(program) = std::env::current_exe() {
+    // This program as it runs, whatever has become of its file since.
+    let program = PathBuf::from("/proc/self/exe");
+    if program.exists() {
         builder = builder.compiler(Compiler::Child { program });
     }
     builder.on_progress(progress())

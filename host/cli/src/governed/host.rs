@@ -3,6 +3,7 @@
 //! Rule (C-50): one at a time; in the background it has no terminal and no input, and what
 //! it prints goes to its log.
 
+use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -60,6 +61,7 @@ fn foreground(asked: &AskArgs) -> Answer {
 async fn host_of(asked: &AskArgs) -> Result<(), Refusal> {
     let place = place(&asked.place);
     let told = place.clone();
+    let _survived = ending::survive_full_files()?;
     let desk = Desk::open(
         place,
         builder(asked),
@@ -68,7 +70,6 @@ async fn host_of(asked: &AskArgs) -> Result<(), Refusal> {
     )
     .await?;
     let desk: Shared = Arc::new(desk);
-    let _survived = ending::survive_full_files()?;
     let reloads = tokio::spawn(reload_on_hang_up(Arc::clone(&desk)));
     let ready = || {
         screen::write_stderr(&format!(
@@ -129,8 +130,9 @@ fn started(asked: &AskArgs) -> Result<Rendered, Refusal> {
         return Err(Refusal::new(ErrorType::Usage, text).for_operator(status.stdout));
     }
     place.prepare()?;
-    let told_before = place.log().metadata().map_or(0, |found| found.len());
-    let mut child = spawn(&place, asked)?;
+    let log = place.open_log()?;
+    let told_before = log.metadata().map_or(0, |found| found.len());
+    let mut child = spawn(&place, asked, log)?;
     let begun = Instant::now();
     loop {
         if let Some(status) = status(&place, asked)? {
@@ -147,12 +149,11 @@ fn started(asked: &AskArgs) -> Result<Rendered, Refusal> {
     }
 }
 
-fn spawn(place: &Place, asked: &AskArgs) -> Result<Child, Refusal> {
+fn spawn(place: &Place, asked: &AskArgs, log: File) -> Result<Child, Refusal> {
     let broken = |error: std::io::Error| {
         let text = "the host cannot be started";
         Refusal::new(ErrorType::EnvironmentUnavailable, text).for_operator(error.to_string())
     };
-    let log = place.open_log()?;
     let mut command = Command::new(std::env::current_exe().map_err(broken)?);
     command.args(["host", "start", "--foreground", "--file"]);
     command.arg(place.config()).arg("--data").arg(place.data());

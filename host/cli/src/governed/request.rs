@@ -1,7 +1,7 @@
 //! Words into a request: texts are read, values are converted, nothing is decided.
 
 use bindery::policy::Registration;
-use bindery::{Budget, Contract, ErrorType, LimitName, Refusal};
+use bindery::{Budget, Contract, ErrorType, Limit, LimitName, Refusal};
 use bindery_service::{BindWish, Request, RevokeTarget, SessionWish};
 use serde_json::{Map, Value, json};
 
@@ -11,6 +11,9 @@ use super::args::{
 };
 use crate::args::Command;
 use crate::operands;
+
+/// Bytes of one text that is sent to a host.
+const TEXT_BYTES_MAX: u64 = 128 << 20;
 
 /// The request that a command makes of a host, with whose and where it is; nothing for
 /// commands that make none.
@@ -32,7 +35,7 @@ pub(crate) fn request(command: &Command) -> Result<Option<(Request, AskArgs)>, R
         Command::Call(args) => {
             let call = Request::Call {
                 target: args.target.clone(),
-                arguments: operands::arguments(&args.arguments, &Budget::default())?,
+                arguments: arguments(&args.arguments)?,
                 idempotency_key: args.idempotency_key.clone(),
                 wish: wish(&args.wish)?,
             };
@@ -146,7 +149,7 @@ fn explain(verb: &PolicyVerb) -> Result<Option<(Request, AskArgs)>, Refusal> {
         return Ok(None);
     };
     let arguments = arguments.as_deref();
-    let arguments = arguments.map(|text| operands::arguments(text, &Budget::default()));
+    let arguments = arguments.map(self::arguments);
     let explain = Request::Explain {
         id: id.clone(),
         arguments: arguments.transpose()?,
@@ -186,7 +189,7 @@ fn asks(args: &AdmitArgs) -> AskArgs {
 
 fn admit(args: &AdmitArgs) -> Result<Request, Refusal> {
     let text = args.contract.as_deref();
-    let text = text.map(|text| operands::arguments(text, &Budget::default()));
+    let text = text.map(arguments);
     let contract = text.transpose()?.map(|text| serde_json::from_str(&text));
     let mut contract: Contract = contract
         .transpose()
@@ -242,7 +245,7 @@ fn wish(args: &WishArgs) -> Result<BindWish, Refusal> {
 fn scope(args: &WishArgs) -> Result<Option<Value>, Refusal> {
     let mut scope = Map::new();
     if let Some(text) = &args.scope {
-        let text = operands::arguments(text, &Budget::default())?;
+        let text = arguments(text)?;
         let grants = serde_json::from_str(&text);
         let grants: Value = grants.map_err(|error| usage(format!("--scope: {error}")))?;
         scope.insert("grants".to_owned(), grants);
@@ -269,4 +272,18 @@ fn scope(args: &WishArgs) -> Result<Option<Value>, Refusal> {
 
 fn usage(message: String) -> Refusal {
     Refusal::new(ErrorType::Usage, message)
+}
+
+/// The text of `@file` or `-`, whole: the host knows what its arguments may be.
+fn arguments(given: &str) -> Result<String, Refusal> {
+    let mut budget = Budget::default();
+    let most = Limit::Finite(TEXT_BYTES_MAX);
+    let settable = budget.set(LimitName::Arguments, most);
+    settable.map_err(|error| Refusal::new(ErrorType::Internal, error.to_string()))?;
+    let text = operands::arguments(given, &budget)?;
+    if text.len() as u64 > TEXT_BYTES_MAX {
+        let message = format!("the text is longer than {TEXT_BYTES_MAX} bytes");
+        return Err(Refusal::new(ErrorType::BudgetExhausted, message).with("limit", TEXT_BYTES_MAX));
+    }
+    Ok(text)
 }

@@ -232,3 +232,120 @@ fn what_a_model_asks_for_forges_no_line_of_the_proposals() {
         "{text}"
     );
 }
+
+/// I6: calls that fill every place do not keep an operator from ending them.
+#[test]
+fn a_withdrawal_does_not_wait_for_the_calls_that_it_ends() {
+    let site = spinning_site();
+    let call = || {
+        let words = [
+            "call",
+            "acme:calc#spin",
+            "--budget",
+            "deadline=60s",
+            "--budget",
+            "fuel=1e12",
+            "-o",
+            "json",
+        ];
+        let mut command = site.command(&words);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    // More than there are places.
+    let mut calls: Vec<_> = (0..70).map(|_| call()).collect();
+    let begun = Instant::now();
+    while site.ok(&["host", "status"])["ledger"]["calls_running_or_uncertain"] == json!(0) {
+        assert!(begun.elapsed() < Duration::from_secs(120), "none began");
+    }
+    let begun = Instant::now();
+    site.ok(&["revoke", "--all", "--reason", "stop"]);
+    // Each would run for a minute.
+    assert!(
+        begun.elapsed() < Duration::from_secs(45),
+        "{:?}",
+        begun.elapsed()
+    );
+    for call in &mut calls {
+        assert!(!call.wait().unwrap().success());
+    }
+}
+
+/// an operator's default is a model's ceiling.
+#[test]
+fn a_model_asks_for_no_more_than_it_is_given_by_default_unless_a_ceiling_says_so() {
+    let ask = |site: &Site, who: &str, budget: &str| {
+        let bytes = std::fs::read(file_tools()).unwrap();
+        let digest = bindery::Digest::of(&bytes).to_string();
+        let words = [
+            "bind", READ, "--as", who, "--digest", &digest, "--budget", budget,
+        ];
+        site.json(&words)
+    };
+    let site = reading_site();
+    let (code, value) = ask(&site, "token:model", "deadline=99h");
+    assert_eq!(
+        (code, &value["error"]["type"]),
+        (7, &json!("budget_exhausted")),
+        "{value}"
+    );
+    assert_eq!(
+        ask(&site, "token:model", "deadline=1s").0,
+        0,
+        "less is no matter"
+    );
+    let (code, value) = site.json(&["bind", READ, "--budget", "deadline=99h"]);
+    assert_eq!(code, 0, "an operator may: {value}");
+    let mut site = Site::new(&format!("{ALLOW}[ceilings]\ndeadline = \"100h\"\n"));
+    site.admit(&file_tools());
+    site.start();
+    assert_eq!(
+        ask(&site, "token:model", "deadline=99h").0,
+        0,
+        "as the document says"
+    );
+}
+
+/// X63: whoever can write the rules is the policy.
+#[test]
+fn rules_that_anybody_can_write_are_no_rules() {
+    use std::os::unix::fs::PermissionsExt;
+    let site = Site::new(ALLOW);
+    let mode = |mode| {
+        let open = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(site.path("bindery.toml"), open).unwrap();
+        site.json(&["config", "check"])
+    };
+    let (code, value) = mode(0o666);
+    assert_eq!(
+        (code, &value["error"]["type"]),
+        (2, &json!("policy_malformed")),
+        "{value}"
+    );
+    assert_eq!(mode(0o644).0, 0);
+}
+
+#[test]
+fn the_limits_of_the_configuration_hold_where_components_and_arguments_come_in() {
+    let mut site = Site::new(&format!("{ALLOW}[budgets]\ncomponent = \"1KiB\"\n"));
+    let component = file_tools();
+    let words = ["admit", &component, "--namespace", "acme"];
+    let (code, value) = site.json(&words);
+    assert_eq!(
+        (code, &value["error"]["details"]["limit"]),
+        (7, &json!("component")),
+        "{value}"
+    );
+    site.configure(ALLOW);
+    site.admit(&component);
+    site.start();
+    // A text that is valid JSON up to where it would be cut.
+    let long = format!("{PATH}{}x", " ".repeat(2 << 20));
+    std::fs::write(site.path("long.json"), long).unwrap();
+    let (code, value) = site.json(&["call", READ, "@long.json"]);
+    assert_eq!(
+        (code, &value["error"]["details"]["limit"]),
+        (7, &json!("arguments")),
+        "{value}"
+    );
+}

@@ -3,9 +3,9 @@
 //! Rule: a denied action is `blocked`, never `failed`; what nobody knows is `uncertain`;
 //! nothing here was not said by a record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bindery_types::{CallId, ErrorType, Moment, ProposalId, Risk, RunId, SessionId};
+use bindery_types::{BindingHandle, CallId, ErrorType, Moment, ProposalId, Risk, RunId, SessionId};
 use serde::Serialize;
 
 use crate::event::{CallOutcome, Decision, Event, OutputRef};
@@ -67,18 +67,23 @@ pub struct Times {
 struct Open {
     action: Action,
     effectful: Effectful,
-    binding: bindery_types::BindingHandle,
+    binding: BindingHandle,
 }
 
 /// The actions that these records speak of, in the order in which they were asked for.
 pub fn actions<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Action> {
     let mut order = Vec::new();
     let mut open: BTreeMap<CallId, Open> = BTreeMap::new();
+    // Calls that run, by the binding that may end under them.
+    let mut running: BTreeMap<BindingHandle, BTreeSet<CallId>> = BTreeMap::new();
     for record in records {
         let entry = &record.entry;
         if let Some((id, begun)) = begin(record) {
             if !open.contains_key(&id) {
                 order.push(id);
+            }
+            if begun.action.status == ActionStatus::Running {
+                running.entry(begun.binding).or_default().insert(id);
             }
             open.insert(id, begun);
             continue;
@@ -86,6 +91,9 @@ pub fn actions<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Action>
         match &entry.event {
             Event::CallOutcome(outcome) => {
                 if let Some(open) = open.get_mut(&outcome.call) {
+                    if let Some(calls) = running.get_mut(&open.binding) {
+                        calls.remove(&outcome.call);
+                    }
                     end(open, outcome, entry.moment);
                 }
             }
@@ -111,11 +119,12 @@ pub fn actions<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Action>
                 }
             }
             Event::BindingMoved(event) => {
-                let running = open.values_mut().filter(|open| {
-                    open.binding == event.binding && open.action.status == ActionStatus::Running
-                });
-                for open in running {
-                    open.action.overtaken.get_or_insert(event.trigger);
+                for call in running.remove(&event.binding).unwrap_or_default() {
+                    let still = open.get_mut(&call);
+                    let still = still.filter(|open| open.action.status == ActionStatus::Running);
+                    if let Some(open) = still {
+                        open.action.overtaken.get_or_insert(event.trigger);
+                    }
                 }
             }
             _ => {}
@@ -153,7 +162,7 @@ fn begin(record: &Record) -> Option<(CallId, Open)> {
         effects_missing: false,
         overtaken: None,
     };
-    let none = bindery_types::BindingHandle::from_random([0; 16]);
+    let none = BindingHandle::from_random([0; 16]);
     match &entry.event {
         Event::CallRefused(event) => {
             let mut action = blank(event.call, entry.moment);

@@ -138,7 +138,7 @@ pub(super) fn budget(case: &Case<'_>) -> Line {
         let mut above = asked
             .into_iter()
             .flatten()
-            .map(|(name, limit)| (name, limit, case.policy.ceiling(name)));
+            .map(|(name, limit)| (name, limit, case.policy.ceiling(name, case.who.rights)));
         if let Some((name, limit, ceiling)) = above.find(|(_, limit, ceiling)| limit > ceiling) {
             return exhausted(Reason::AboveCeiling).note(format!(
                 "`{}`: {limit} was asked for, the ceiling is {ceiling}",

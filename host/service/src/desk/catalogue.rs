@@ -1,6 +1,6 @@
 //! What there is: the manifest, descriptors, verdicts, admission.
 
-use bindery::{Admission, Budget, ErrorType, Refusal, read_component};
+use bindery::{Admission, ErrorType, Refusal, read_component};
 use serde_json::{Value, json};
 
 use super::{Caller, Desk, Recording};
@@ -50,7 +50,7 @@ impl Desk {
             return Err(Refusal::new(ErrorType::Internal, "this is no admission"));
         };
         let path = std::path::Path::new(path);
-        let bytes = read_component(path, &Budget::default())?;
+        let bytes = read_component(path, &self.host.document().limits.budgets)?;
         let origin = path.file_name().map(|name| name.to_string_lossy());
         let admission = Admission {
             package: package.clone(),
@@ -58,6 +58,8 @@ impl Desk {
             registration: *registration,
             ..Admission::by_operator(namespace.clone(), origin.unwrap_or_default())
         };
+        // The list of the shelf is read and written whole: one admission at a time.
+        let _turn = self.shelving.lock().await;
         let admitted = self.host.admit(bytes.clone(), admission.clone()).await?;
         // Recorded first, kept then: a component that is not kept was not acknowledged.
         if let (Recording::Store, Some(first)) = (self.recording, admitted.first()) {

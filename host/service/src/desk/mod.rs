@@ -81,6 +81,8 @@ pub struct Desk {
     sessions: Mutex<HashMap<(Principal, String), Session>>,
     /// How the bindings were wished for whose calls wait for an answer, by handle.
     waiting: Mutex<HashMap<String, BindWish>>,
+    /// Held while the shelf is changed.
+    shelving: tokio::sync::Mutex<()>,
     /// Whether it was said that the record takes nothing any more.
     told: AtomicBool,
     /// Told when the host is to end.

@@ -52,6 +52,7 @@ impl Desk {
             sessions: std::sync::Mutex::default(),
             waiting: std::sync::Mutex::default(),
             told: std::sync::atomic::AtomicBool::default(),
+            shelving: tokio::sync::Mutex::default(),
             stop: Notify::new(),
         };
         desk.problems = desk.take_down().await?;
@@ -61,9 +62,10 @@ impl Desk {
     /// Admits what is on the shelf; gives what could not be.
     async fn take_down(&self) -> Result<Vec<String>, Refusal> {
         let mut problems = Vec::new();
+        let budget = self.host.document().limits.budgets;
         for shelved in self.shelf.list()? {
             let admission = shelved.admission();
-            let admitted = match self.shelf.bytes(shelved.digest) {
+            let admitted = match self.shelf.bytes(shelved.digest, &budget) {
                 Ok(bytes) => self.host.admit(bytes, admission).await.map(|_| ()),
                 Err(refusal) => Err(refusal),
             };
