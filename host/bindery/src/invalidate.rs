@@ -6,6 +6,7 @@
 use bindery_ledger::event::{BindingMoved, CapabilityObserved, EvidenceRecorded};
 use bindery_ledger::words::{EvidenceKind, Lifecycle, Operation, Trigger};
 use bindery_ledger::{Binding, CapabilityKey, Entry, Summary};
+use bindery_policy::Stage;
 use bindery_types::{
     BindingHandle, CapabilityId, ErrorType, EvidenceId, ExecutionState, Refusal, canonical_digest,
 };
@@ -81,8 +82,8 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// `handle_invalid` for a subject that the ledger does not know, `usage` for evidence
-    /// that says nothing, `store_unavailable` when it cannot be recorded.
+    /// `stage_disabled` while stage 7 is off, `handle_invalid` for a subject that the ledger
+    /// does not know, `usage` for evidence that says nothing, `store_unavailable` when it cannot be recorded.
     pub async fn invalidate(
         &self,
         finding: Finding,
@@ -93,6 +94,9 @@ impl Host {
             let text = "say what the finding rests on";
             return Err(Refusal::new(ErrorType::Usage, text));
         }
+        // what a stage that is off would do is refused; changes of the catalogue and of
+        // policy end bindings all the same, because less would be more authority.
+        self.stages().require(Stage::Invalidation)?;
         let governor = &self.governor;
         let key = governor.subject(subject)?;
         let told = governor.own(Operation::Invalidate, evidence);

@@ -14,6 +14,7 @@ mod governed;
 mod governed_kill;
 mod governed_lifecycle;
 mod governed_operate;
+mod governed_runs;
 mod grants;
 mod help;
 mod process;

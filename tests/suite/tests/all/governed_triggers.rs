@@ -3,29 +3,27 @@
 //! hit stays callable (G16).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use bindery::ledger::event::Event;
 use bindery::ledger::words::{ProposalStatus, Trigger};
-use bindery::policy::Document;
+use bindery::policy::{Document, Stage};
 use bindery::{
-    Admission, Bound, Credential, ErrorType, Finding, Moment, Outcome, Reply, Resources, Secret,
-    SecretProvider, SecretUnavailable, Subject, TrustStatus,
+    Admission, Bound, Credential, ErrorType, Finding, Reply, Resources, Secret, SecretProvider,
+    SecretUnavailable, Subject, TrustStatus,
 };
 use bindery_artefacts::rust_guest;
 use bindery_types::ApprovalRequirement;
 use serde_json::{Value, json};
 
-use crate::governed_scene::{Stand, bind, call, echo, echo_as, refusal, spec, value};
+use crate::governed_scene::{Stand, call, echo, echo_as, refusal, value};
 use crate::http_servers::{Server, ok};
 
-const ECHO: &str = "acme:echo/echo#say";
-const OTHER: &str = "acme:other/other#say";
+pub(crate) const ECHO: &str = "acme:echo/echo#say";
+pub(crate) const OTHER: &str = "acme:other/other#say";
 const GET_JSON: &str = "acme:http-json/http#get-json";
-const HOUR_MS: u64 = 3_600_000;
-const DAY_MS: u64 = 24 * HOUR_MS;
-const ALLOW: &str = r#"
+pub(crate) const ALLOW: &str = r#"
 [[policy.rule]]
 decision = "allow"
 why = "the scenario"
@@ -40,12 +38,12 @@ async fn two(document: &str) -> Stand {
     stand
 }
 
-fn hello() -> Value {
+pub(crate) fn hello() -> Value {
     json!({ "text": "hello" })
 }
 
 /// What ended a binding, by the record.
-fn ended(stand: &Stand, bound: &Bound) -> Option<Trigger> {
+pub(crate) fn ended(stand: &Stand, bound: &Bound) -> Option<Trigger> {
     let records = stand.records();
     let mut moved = records
         .iter()
@@ -57,14 +55,14 @@ fn ended(stand: &Stand, bound: &Bound) -> Option<Trigger> {
 }
 
 /// The second of two calls is refused as `kind`, and the record says why.
-async fn assert_ended(stand: &Stand, bound: &Bound, kind: ErrorType, trigger: Trigger) {
+pub(crate) async fn assert_ended(stand: &Stand, bound: &Bound, kind: ErrorType, trigger: Trigger) {
     let reply = call(&stand.session, bound, &hello()).await;
     assert_eq!(refusal(&reply).kind(), kind, "{trigger}");
     assert!(reply.run.receipt.is_none(), "{trigger}: nothing started");
     assert_eq!(ended(stand, bound), Some(trigger));
 }
 
-async fn assert_callable(stand: &Stand, bound: &Bound) {
+pub(crate) async fn assert_callable(stand: &Stand, bound: &Bound) {
     value(&call(&stand.session, bound, &hello()).await);
     assert_eq!(ended(stand, bound), None);
 }
@@ -93,7 +91,7 @@ async fn each_finding_of_somebody_outside_ends_what_it_is_about_and_nothing_else
             matches!(&record.entry.event, Event::EvidenceRecorded(seen)
                 if format!("{:?}", seen.verdict).contains("run 17 of the bench"))
         });
-        assert!(evidence, "R-519: what the finding rests on is on record");
+        assert!(evidence, "what the finding rests on is on record");
         let again = stand.bind(ECHO, None).await;
         match finding {
             // R-474: until it is looked at again, there is nothing to bind.
@@ -142,6 +140,29 @@ async fn a_finding_about_one_binding_ends_that_one_and_needs_evidence_and_a_subj
     let trigger = Trigger::SemanticDrift;
     assert_ended(&stand, &hit, ErrorType::BindingStale, trigger).await;
     assert_callable(&stand, &spared).await;
+}
+
+/// R-802.
+#[tokio::test(flavor = "multi_thread")]
+async fn findings_are_refused_while_their_stage_is_off_and_lower_stages_work_on() {
+    let stand = two(ALLOW).await;
+    let bound = stand.bind(ECHO, None).await.unwrap();
+    let subject = Subject::Capability(ECHO.parse().unwrap());
+    for stage in [Stage::Composition, Stage::Invalidation] {
+        stand.host.switch_stage(stage, false, "").await.unwrap();
+    }
+    let drift = Finding::SemanticDrift;
+    let off = stand.host.invalidate(drift, &subject, "seen").await;
+    assert_eq!(off.unwrap_err().kind(), ErrorType::StageDisabled);
+    assert_callable(&stand, &bound).await;
+    let fresh = stand.bind(OTHER, None).await.unwrap();
+    assert_callable(&stand, &fresh).await;
+    let on = stand.host.switch_stage(Stage::Invalidation, true, "");
+    on.await.unwrap();
+    let hit = stand.host.invalidate(drift, &subject, "seen").await;
+    assert_eq!(hit.unwrap(), 1);
+    let trigger = Trigger::SemanticDrift;
+    assert_ended(&stand, &bound, ErrorType::BindingStale, trigger).await;
 }
 
 /// R-525.
@@ -312,7 +333,7 @@ async fn what_a_capability_needs_to_prove_who_it_is_is_recorded_by_name_and_has_
     assert_callable(&stand, &bound).await;
 }
 
-fn asking(approval: &str) -> String {
+pub(crate) fn asking(approval: &str) -> String {
     format!(
         "[[policy.rule]]\ndecision = \"ask\"\nwhy = \"somebody looks\"\n\
          capabilities = [\"{ECHO}\"]\napproval = \"{approval}\"\n"
@@ -320,7 +341,7 @@ fn asking(approval: &str) -> String {
 }
 
 /// The scene's document with `more`, as a reload gets it.
-fn document(stand: &Stand, more: &str) -> Document {
+pub(crate) fn document(stand: &Stand, more: &str) -> Document {
     let mut parsed = stand.host.document();
     let text = format!("[environment]\nid = \"scenario\"\n{more}");
     parsed.policy = Document::parse("bindery.toml", &text).unwrap().policy;
@@ -364,7 +385,7 @@ async fn a_yes_of_another_reach_ends_the_binding_that_it_stood_for() {
     }
 }
 
-fn status(stand: &Stand, proposal: bindery::ProposalId) -> ProposalStatus {
+pub(crate) fn status(stand: &Stand, proposal: bindery::ProposalId) -> ProposalStatus {
     let all = stand.host.proposals();
     let found = all.iter().find(|found| found.asked.proposal == proposal);
     found.unwrap().status
@@ -414,108 +435,6 @@ async fn a_question_about_what_has_changed_is_void_and_its_yes_starts_nothing() 
     assert_eq!(status(&stand, proposal), ProposalStatus::Voided);
 }
 
-/// A clock of one test.
-macro_rules! clock {
-    ($name:ident) => {
-        static $name: AtomicU64 = AtomicU64::new(1_000_000_000_000);
-    };
-}
-
-fn go(clock: &AtomicU64, ms: u64) {
-    clock.fetch_add(ms, Ordering::SeqCst);
-}
-
-fn at(clock: &AtomicU64) -> Moment {
-    Moment::from_unix_ms(clock.load(Ordering::SeqCst))
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_question_that_nobody_answered_in_time_is_on_record_as_expired() {
-    clock!(NOW);
-    let document = format!(
-        "{ALLOW}{}[approvals]\nttl = \"5m\"\n",
-        asking("confirm_every_time")
-    );
-    let mut stand = Stand::new(&document, Resources::default(), |builder| {
-        builder.clock(|| at(&NOW))
-    })
-    .await;
-    stand.admit("echo.wasm", echo()).await;
-    let bound = stand.bind(ECHO, None).await.unwrap();
-    let first = call(&stand.session, &bound, &hello())
-        .await
-        .proposal
-        .unwrap();
-    stand.host.expire().await.unwrap();
-    assert_eq!(status(&stand, first), ProposalStatus::Pending);
-    go(&NOW, 5 * 60_000);
-    let late = stand.host.approve(first, "too late").await.unwrap_err();
-    assert_eq!(late.kind(), ErrorType::ApprovalRequired);
-    assert_eq!(status(&stand, first), ProposalStatus::Expired);
-    assert_eq!(stand.count("proposal_expired"), 1);
-    let second = call(&stand.session, &bound, &hello())
-        .await
-        .proposal
-        .unwrap();
-    assert_ne!(first, second, "the same question is another one by now");
-}
-
-/// R-537, R-538.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_time_that_is_over_is_on_record_where_it_is_met() {
-    clock!(NOW);
-    let mut stand = Stand::new(ALLOW, Resources::default(), |builder| {
-        builder.clock(|| at(&NOW))
-    })
-    .await;
-    stand.admit("echo.wasm", echo()).await;
-    let short = json!({ "ttl_ms": 60_000 });
-    let hit = stand.bind(ECHO, Some(short)).await.unwrap();
-    let spared = stand.bind(ECHO, None).await.unwrap();
-    assert_callable(&stand, &hit).await;
-    go(&NOW, 60_000);
-    let trigger = Trigger::LeaseExpired;
-    assert_ended(&stand, &hit, ErrorType::BindingStale, trigger).await;
-    assert_callable(&stand, &spared).await;
-    go(&NOW, DAY_MS);
-    stand.host.session(spec(2, "tester")).await.unwrap();
-    let closed = stand.reasons("session_closed");
-    assert_eq!(closed, ["expired"], "the other session's opening met it");
-    let reply = call(&stand.session, &spared, &hello()).await;
-    assert_eq!(refusal(&reply).kind(), ErrorType::HandleInvalid);
-}
-
-/// R-540.
-#[tokio::test(flavor = "multi_thread")]
-async fn evidence_that_is_too_old_ends_the_binding_until_somebody_looks_again() {
-    clock!(NOW);
-    let document = format!("{ALLOW}[leases]\nttl = \"20h\"\nttl_max = \"20h\"\n");
-    let mut stand = Stand::new(&document, Resources::default(), |builder| {
-        builder.clock(|| at(&NOW))
-    })
-    .await;
-    stand.admit("echo.wasm", echo()).await;
-    for _ in 0..29 {
-        // A host that lives on is asked for something now and then.
-        go(&NOW, DAY_MS);
-        stand.host.expire().await.unwrap();
-    }
-    go(&NOW, DAY_MS - HOUR_MS);
-    let other = echo_as("test:other/other@1.0.0", "text");
-    stand.admit("other.wasm", other).await;
-    stand.session = stand.host.session(spec(2, "tester")).await.unwrap();
-    let hit = stand.bind(ECHO, None).await.unwrap();
-    let spared = stand.bind(OTHER, None).await.unwrap();
-    assert_callable(&stand, &hit).await;
-    go(&NOW, 2 * HOUR_MS);
-    let trigger = Trigger::EvidenceStale;
-    assert_ended(&stand, &hit, ErrorType::BindingStale, trigger).await;
-    assert_callable(&stand, &spared).await;
-    stand.admit("echo.wasm", echo()).await;
-    let fresh = stand.bind(ECHO, None).await.unwrap();
-    assert_callable(&stand, &fresh).await;
-}
-
 /// R-327, R-373, C-58.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_review_makes_bindable_what_waited_for_it_and_takes_trust_away_again() {
@@ -555,52 +474,4 @@ async fn a_review_makes_bindable_what_waited_for_it_and_takes_trust_away_again()
         unknown.unwrap_err().kind(),
         ErrorType::CapabilityUnavailable
     );
-}
-
-/// R-494.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_lease_is_prolonged_within_the_hosts_ceiling_and_its_parents_i10() {
-    clock!(NOW);
-    let document = format!("{ALLOW}[leases]\nttl = \"10m\"\nttl_max = \"30m\"\n");
-    let mut stand = Stand::new(&document, Resources::default(), |builder| {
-        builder.clock(|| at(&NOW))
-    })
-    .await;
-    stand.admit("echo.wasm", echo()).await;
-    let bound = stand.bind(ECHO, None).await.unwrap();
-    let handle = bound.handle.to_string();
-    let narrow = serde_json::from_value(json!({ "ttl_ms": 60_000 })).unwrap();
-    let narrower = stand.session.narrow(&handle, &narrow).await.unwrap();
-    let child = narrower.handle.to_string();
-    let until = stand.session.renew(&child, HOUR_MS).await.unwrap();
-    assert_eq!(until, bound.expires_at, "I10: never more than its parent");
-    go(&NOW, 5 * 60_000);
-    let until = stand.session.renew(&handle, 24 * HOUR_MS).await.unwrap();
-    assert_eq!(until, at(&NOW).after_ms(30 * 60_000), "R-494: the ceiling");
-    let shorter = stand.session.renew(&handle, 1_000).await.unwrap();
-    assert_eq!(shorter, until, "a lease is not shortened");
-    go(&NOW, 20 * 60_000);
-    assert_callable(&stand, &bound).await;
-    let foreign = stand.host.session(spec(2, "tester")).await.unwrap();
-    let refused = foreign.renew(&handle, HOUR_MS).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorType::HandleInvalid, "C-48");
-    go(&NOW, 10 * 60_000);
-    let over = stand.session.renew(&handle, HOUR_MS).await.unwrap_err();
-    assert_eq!(
-        over.kind(),
-        ErrorType::BindingStale,
-        "what is over is not revived"
-    );
-    let own = bind(&stand.host, &stand.session, ECHO, None).await.unwrap();
-    let none = document_without_rules(&stand);
-    stand.host.reload(none, Resources::default()).await.unwrap();
-    let handle = own.handle.to_string();
-    let denied = stand.session.renew(&handle, HOUR_MS).await;
-    assert_eq!(denied.unwrap_err().kind(), ErrorType::BindingStale);
-    let reply = call(&stand.session, &own, &hello()).await;
-    assert!(matches!(reply.run.outcome, Outcome::Refused(_)));
-}
-
-fn document_without_rules(stand: &Stand) -> Document {
-    document(stand, "")
 }
