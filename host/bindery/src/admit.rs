@@ -408,6 +408,21 @@ fn granted(
     (class, resources)
 }
 
+/// What proves who it is, by name: the credentials that its contract says it needs, and
+/// those of the grants that rules name for it. Never a value.
+fn authentication(policy: &Policy, row: &Row, resources: &[String]) -> Vec<String> {
+    let grants = &policy.document().grants;
+    let of_grants = grants.iter().filter_map(|(name, entry)| {
+        let named = resources.iter().any(|resource| resource == name.as_str());
+        entry.credential().filter(|_| named)
+    });
+    let own = row.descriptor.contract().credentials.iter();
+    let mut names: Vec<String> = own.chain(of_grants).map(ToString::to_string).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 /// Examines `row` under what policy grants it.
 pub(crate) fn verdict(
     policy: &Policy,
@@ -424,8 +439,8 @@ pub(crate) fn verdict(
         risk_possible: powers.possible.least_risk().max(risk),
         risk,
         side_effects: class,
+        authentication: authentication(policy, row, &resources),
         resources,
-        authentication: Vec::new(),
         approval: row
             .descriptor
             .contract()

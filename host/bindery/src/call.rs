@@ -282,9 +282,15 @@ impl Session {
             }
             Err(refusal) => Run::refused(refusal),
         };
+        let missing = matches!(&run.outcome, Outcome::Refused(refusal)
+            if refusal.kind() == ErrorType::CredentialMissing);
         let keyed = options.idempotency_key.is_some();
         let passed = self.passed(&resolved, &arguments, run).await;
-        self.settle(&resolved, lease, passed, keyed).await
+        let reply = self.settle(&resolved, lease, passed, keyed).await;
+        if missing {
+            self.governor.credential_gone(resolved.handle).await;
+        }
+        reply
     }
 
     /// Step 5: the component runs, listed so that it can be ended; what it calls ends first.

@@ -108,6 +108,19 @@ impl Governor {
         self.unless_so_already(entry).await
     }
 
+    /// a binding whose credential is not there any more ends; whoever has it again
+    /// binds again. What could not be recorded is refused at the next call all the same.
+    pub(crate) async fn credential_gone(&self, handle: BindingHandle) {
+        let told = self.own(Operation::Invalidate, "a credential is not there any more");
+        let hit = |own: &BindingHandle, _: &bindery_ledger::Binding| *own == handle;
+        let ends = (Lifecycle::Stale, Trigger::AuthenticationRevoked);
+        for entry in self.ends(hit, ends, &told) {
+            if let Err(refusal) = self.unless_so_already(entry).await {
+                tracing::warn!(%refusal, "a binding without its credential is not ended");
+            }
+        }
+    }
+
     /// What somebody else recorded meanwhile needs no second record.
     async fn unless_so_already(&self, entry: Entry) -> Result<(), Refusal> {
         match self.record(vec![entry]).await {

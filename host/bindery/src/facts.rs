@@ -10,7 +10,9 @@ use bindery_policy::{
     ApprovalFacts, Ask, BindingFacts, Counter, Covers, Decision, Declared, EntryFacts,
     EnvironmentFacts, Facts, Policy, Subject, Switch, Used, Who, Window, decide,
 };
-use bindery_types::{ApprovalRequirement, BindingHandle, CapabilityId, CredentialName};
+use bindery_types::{
+    ApprovalRequirement, BindingHandle, CapabilityId, CredentialName, ExecutionState,
+};
 
 use crate::held::{Held, Opened, Powers};
 
@@ -123,8 +125,12 @@ fn entry_facts<'a>(state: &State, row: &'a Row, powers: &'a Powers) -> EntryFact
         implementation: descriptor.implementation_digest(),
         descriptor: descriptor.digest(),
         provider: Some(&descriptor.origin().provider),
-        provider_live: true,
-        shown: true,
+        // As it was last looked at: what is gone is not called because it once was there.
+        provider_live: known
+            .and_then(|known| known.description.as_ref())
+            .is_some_and(|seen| seen.execution_state == ExecutionState::Available),
+        // What the ledger has no record of has no source that could show it.
+        shown: known.is_some(),
         registration: powers.registration,
         execution: Some(row.execution_state),
         trust: known.map_or(bindery_types::TrustStatus::Untrusted, |known| {
@@ -137,7 +143,7 @@ fn entry_facts<'a>(state: &State, row: &'a Row, powers: &'a Powers) -> EntryFact
         approval: contract.approval,
         allowed_agents: contract.allowed_agents.as_deref(),
         allowed_archetypes: contract.allowed_archetypes.as_deref(),
-        credentials: &[],
+        credentials: &contract.credentials,
         needs: &powers.needs,
     }
 }

@@ -3,11 +3,12 @@
 //! Rule (G16, I6): in one record, before anything else starts; calls that run under them are
 //! marked and ended. What is not hit stays callable.
 
-use bindery_ledger::event::{BindingMoved, EvidenceRecorded};
+use bindery_ledger::event::{BindingMoved, CapabilityObserved, EvidenceRecorded};
 use bindery_ledger::words::{EvidenceKind, Lifecycle, Operation, Trigger};
 use bindery_ledger::{Binding, CapabilityKey, Entry, Summary};
+use bindery_policy::Stage;
 use bindery_types::{
-    BindingHandle, CapabilityId, ErrorType, EvidenceId, Refusal, canonical_digest,
+    BindingHandle, CapabilityId, ErrorType, EvidenceId, ExecutionState, Refusal, canonical_digest,
 };
 use serde_json::{Value, json};
 
@@ -81,8 +82,8 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// `handle_invalid` for a subject that the ledger does not know, `usage` for evidence
-    /// that says nothing, `store_unavailable` when it cannot be recorded.
+    /// `stage_disabled` while stage 7 is off, `handle_invalid` for a subject that the ledger
+    /// does not know, `usage` for evidence that says nothing, `store_unavailable` when it cannot be recorded.
     pub async fn invalidate(
         &self,
         finding: Finding,
@@ -93,6 +94,9 @@ impl Host {
             let text = "say what the finding rests on";
             return Err(Refusal::new(ErrorType::Usage, text));
         }
+        // what a stage that is off would do is refused; changes of the catalogue and of
+        // policy end bindings all the same, because less would be more authority.
+        self.stages().require(Stage::Invalidation)?;
         let governor = &self.governor;
         let key = governor.subject(subject)?;
         let told = governor.own(Operation::Invalidate, evidence);
@@ -106,6 +110,9 @@ impl Host {
         let ends = governor.ends(hit, finding.ends(), &told);
         let count = ends.len();
         batch.extend(ends);
+        if finding == Finding::ProviderGone {
+            batch.extend(governor.gone(&key, &told));
+        }
         governor
             .record(batch)
             .await
@@ -158,6 +165,26 @@ impl Governor {
             confidence_permille: None,
             fresh_until: self.clock.now().after_ms(crate::admit::OBSERVED_FOR_MS),
         })
+    }
+
+    /// What was looked at and is not there: until it is admitted again nothing of it is
+    /// bound.
+    fn gone(&self, key: &CapabilityKey, told: &Told<'_>) -> Option<Entry> {
+        let now = self.clock.now();
+        let seen = self.look(|state| {
+            let environment = state.environment()?;
+            let known = state.capability(key)?.description.as_ref()?;
+            Some(CapabilityObserved {
+                capability: key.clone(),
+                descriptor_digest: known.descriptor_digest,
+                execution_state: ExecutionState::ContractOnly,
+                environment_generation: environment.generation,
+                catalog_version: environment.catalog_version,
+                last_observed_at: now,
+                expires_at: now.after_ms(crate::admit::OBSERVED_FOR_MS),
+            })
+        });
+        seen.flatten().map(|seen| self.entry(told, seen))
     }
 
     /// The records that end every live binding that is hit; what was narrowed from one ends

@@ -100,8 +100,14 @@ impl Session {
     /// The first action of a run: from here on it runs. One that could not be created when
     /// the session began is created now, if its agent is one by now.
     pub(crate) fn run_begins(&self, opened: &Opened) -> Result<(), Refusal> {
-        self.governor
-            .run_moves(self.id, opened, |_| RunStatus::Running)
+        let run = opened.run.run;
+        self.governor.run_moves(self.id, opened, |state| {
+            // What waits for another action goes on waiting.
+            let status = state.run(run).map(|run| run.status);
+            status
+                .filter(|status| *status == RunStatus::AwaitingApproval)
+                .unwrap_or(RunStatus::Running)
+        })
     }
 
     /// The run waits as long as a question of its session does.

@@ -3,7 +3,9 @@
 //! Rule: declared fields have to agree with one another before anything is tried;
 //! what is missing is never read as harmless.
 
-use bindery_types::{Agent, ApprovalRequirement, Archetype, ExecutionState, Risk, SideEffectClass};
+use bindery_types::{
+    Agent, ApprovalRequirement, Archetype, CredentialName, ExecutionState, Risk, SideEffectClass,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -35,6 +37,9 @@ pub struct Contract {
     /// Workspace archetypes it may be used in: missing = any, empty = none (C-65).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_archetypes: Option<Vec<Archetype>>,
+    /// Credentials of the document that it cannot do without.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub credentials: Vec<CredentialName>,
     /// One sentence about the arguments, for reviewers; never the schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_summary: Option<String>,

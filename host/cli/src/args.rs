@@ -50,6 +50,8 @@ pub(crate) enum Command {
     Bind(Box<governed::BindArgs>),
     /// Call through a binding, or once by id
     Call(Box<governed::CallArgs>),
+    /// Prolong the lease of a binding
+    Renew(governed::RenewArgs),
     /// Give a binding back
     Release(governed::ReleaseArgs),
     /// Open, show, cancel or end a session
@@ -70,6 +72,10 @@ pub(crate) enum Command {
     Deny(governed::AnswerArgs),
     /// Withdraw authority
     Revoke(governed::RevokeArgs),
+    /// Say that something does not hold any more: what rests on it ends
+    Invalidate(governed::InvalidateArgs),
+    /// Say who vouches for a capability
+    Review(governed::ReviewArgs),
     /// Say what an uncertain call did
     Reconcile(governed::ReconcileArgs),
     /// Show or switch the ten stages

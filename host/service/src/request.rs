@@ -6,6 +6,7 @@
 use bindery::policy::{Registration, Stage};
 use bindery::{
     CapabilityId, Contract, Digest, Namespace, PermissionMode, Principal, ProposalId, Rights,
+    TrustStatus,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -59,6 +60,12 @@ pub struct SessionWish {
     pub agent: Option<String>,
     /// In which kind of workspace.
     pub archetype: Option<String>,
+    /// The run that its calls are actions of, when it is named from outside.
+    pub run: Option<String>,
+    /// In which workspace; one called like the archetype, when none is said.
+    pub workspace: Option<String>,
+    /// Whose implementations alone its run uses.
+    pub provider: Option<String>,
     /// In which mode.
     pub mode: Option<PermissionMode>,
     /// Nothing but these.
@@ -131,6 +138,40 @@ pub enum Request {
     SessionCancel,
     /// Every open session.
     SessionList,
+    /// Moves a run along its table.
+    RunMove {
+        /// Which.
+        run: String,
+        /// Where to.
+        to: String,
+        /// Why.
+        reason: String,
+    },
+    /// Prolongs a binding's lease.
+    Renew {
+        /// Its handle.
+        handle: String,
+        /// By how much, from now.
+        ttl_ms: u64,
+    },
+    /// Says that something does not hold any more; what rests on it ends.
+    Invalidate {
+        /// A handle, an id, or a public name.
+        subject: String,
+        /// What was found.
+        finding: String,
+        /// How that is known.
+        evidence: String,
+    },
+    /// Says who vouches for a capability.
+    Review {
+        /// An id, or a public name.
+        id: String,
+        /// How far.
+        trust: TrustStatus,
+        /// What was looked at.
+        evidence: String,
+    },
     /// Takes a component into the catalogue.
     Admit {
         /// The file; absolute.
@@ -252,11 +293,15 @@ impl Request {
             | Self::Bind { .. }
             | Self::Call { .. }
             | Self::Release { .. }
+            | Self::Renew { .. }
             | Self::SessionNew { .. }
             | Self::SessionShow
             | Self::SessionEnd
             | Self::SessionCancel => Rights::Model,
             Self::SessionList
+            | Self::RunMove { .. }
+            | Self::Invalidate { .. }
+            | Self::Review { .. }
             | Self::Admit { .. }
             | Self::Ledger { .. }
             | Self::Binding { .. }
@@ -294,12 +339,16 @@ impl Request {
             Self::Call { target, .. } if target.starts_with(HANDLE) => Reach::Host,
             Self::Call { .. }
             | Self::Admit { .. }
+            | Self::Invalidate { .. }
+            | Self::Review { .. }
             | Self::Revoke { .. }
             | Self::Reconcile { .. }
             | Self::StageSet { .. }
             | Self::AcceptWrites { .. } => Reach::Owner,
             Self::Bind { .. }
             | Self::Release { .. }
+            | Self::Renew { .. }
+            | Self::RunMove { .. }
             | Self::SessionNew { .. }
             | Self::SessionShow
             | Self::SessionEnd
@@ -326,6 +375,10 @@ impl Request {
             Self::SessionEnd => "session end",
             Self::SessionCancel => "session cancel",
             Self::SessionList => "session list",
+            Self::RunMove { .. } => "session move",
+            Self::Renew { .. } => "renew",
+            Self::Invalidate { .. } => "invalidate",
+            Self::Review { .. } => "review",
             Self::Admit { .. } => "admit",
             Self::Ledger { .. } => "ledger",
             Self::Binding { .. } => "binding",

@@ -19,7 +19,7 @@ use bindery_types::{
 };
 use serde_json::json;
 
-use super::{OBSERVED_FOR_MS, Plan, granted};
+use super::{OBSERVED_FOR_MS, Plan, authentication, granted};
 use crate::clock::random;
 use crate::facts::{declared, key_of};
 use crate::governor::{Governor, Told, version_of};
@@ -356,8 +356,11 @@ fn described(
         risk_class: risk,
         risk_possible: powers.possible.least_risk().max(fed.least_risk()),
         side_effect_class: class,
+        authentication_requirements: authentication(policy, row, &resources)
+            .iter()
+            .map(|name| Line::cut(name))
+            .collect(),
         resource_scope: Summary::new(json!({ "grants": resources })).unwrap_or_default(),
-        authentication_requirements: Vec::new(),
         trust_status: row.trust,
     }
 }

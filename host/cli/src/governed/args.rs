@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use bindery::policy::Stage;
-use bindery::{CapabilityId, Digest, Namespace, PermissionMode, Principal, ProposalId};
+use bindery::{
+    CapabilityId, Digest, Namespace, PermissionMode, Principal, ProposalId, TrustStatus,
+};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::answer::Format;
@@ -77,6 +79,15 @@ pub(crate) struct SessionWishArgs {
     /// Kind of workspace [default: default]
     #[arg(long, value_name = "NAME")]
     pub(crate) archetype: Option<String>,
+    /// Run that its calls are actions of [default: one of its own]
+    #[arg(long, value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// Workspace of the run [default: the one called like its kind]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workspace: Option<String>,
+    /// Provider whose implementations alone the run uses [default: any of the agent's]
+    #[arg(long, value_name = "PROVIDER")]
+    pub(crate) provider: Option<String>,
     /// plan_only, read_only, safe_edit or full_access [default: the configuration's]
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<PermissionMode>,
@@ -232,6 +243,17 @@ pub(crate) struct ReleaseArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct RenewArgs {
+    /// Handle of the binding
+    pub(crate) handle: String,
+    /// How long from now, such as 10m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) ttl: String,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+#[derive(Debug, Args)]
 #[command(after_help = "Examples:
   bindery ledger                                   every capability and the first records
   bindery ledger acme:file-tools/files#read-file   one capability, every field
@@ -333,6 +355,41 @@ pub(crate) struct RevokeArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  bindery invalidate read_file --finding semantic_drift --evidence 'run 17 of the bench'
+  bindery invalidate bindh_… --finding unexpected_side_effect --evidence 'the server logs it'")]
+pub(crate) struct InvalidateArgs {
+    /// Handle, id, or a public name
+    pub(crate) subject: String,
+    /// evidence_contradictory, semantic_drift, unexpected_side_effect,
+    /// dependency_invalidated or provider_gone
+    #[arg(long, value_name = "FINDING")]
+    pub(crate) finding: String,
+    /// How that is known
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) evidence: String,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  bindery review read_file --trust host_verified --evidence 'two people read its source'
+  bindery review read_file --trust untrusted --evidence 'it is not what it was'")]
+pub(crate) struct ReviewArgs {
+    /// Id, or a public name
+    pub(crate) id: String,
+    /// Who vouches for it from now on
+    #[arg(long, value_name = "TRUST")]
+    pub(crate) trust: TrustStatus,
+    /// What was looked at
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) evidence: String,
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
   bindery reconcile call_… --done --evidence 'the server lists the message'
   bindery reconcile call_… --failed --evidence 'the server has no such message'")]
 pub(crate) struct ReconcileArgs {
@@ -409,8 +466,20 @@ pub(crate) enum SessionVerb {
     },
     /// Every open session
     List(AskArgs),
-    /// One session: its six fixed fields
+    /// One session: its six fixed fields, and its run
     Show(AskArgs),
+    /// Move a run: completed, failed, rejected, cancelled, running, awaiting_approval
+    Move {
+        /// The run
+        run: String,
+        /// Where to
+        to: String,
+        /// Why
+        #[arg(long, value_name = "TEXT", default_value = "the operator decided so")]
+        reason: String,
+        #[command(flatten)]
+        ask: AskArgs,
+    },
     /// End what runs in it, and it
     Cancel(AskArgs),
     /// End it

@@ -45,6 +45,15 @@ pub(crate) fn request(command: &Command) -> Result<Option<(Request, AskArgs)>, R
             let (handle, reason) = (args.handle.clone(), args.reason.clone());
             (Request::Release { handle, reason }, args.ask.clone())
         }
+        Command::Renew(args) => {
+            let limit = LimitName::Deadline.parse_value(&args.ttl);
+            let limit = limit.map_err(|error| usage(format!("--ttl: {error}")))?;
+            let renew = Request::Renew {
+                handle: args.handle.clone(),
+                ttl_ms: limit.or_max(),
+            };
+            (renew, args.ask.clone())
+        }
         Command::Admit(args) => (admit(args)?, asks(args)),
         Command::Ledger(args) => {
             let ledger = Request::Ledger {
@@ -84,6 +93,22 @@ pub(crate) fn request(command: &Command) -> Result<Option<(Request, AskArgs)>, R
             };
             (revoke, args.ask.clone())
         }
+        Command::Invalidate(args) => {
+            let invalidate = Request::Invalidate {
+                subject: args.subject.clone(),
+                finding: args.finding.clone(),
+                evidence: args.evidence.clone(),
+            };
+            (invalidate, args.ask.clone())
+        }
+        Command::Review(args) => {
+            let review = Request::Review {
+                id: args.id.clone(),
+                trust: args.trust,
+                evidence: args.evidence.clone(),
+            };
+            (review, args.ask.clone())
+        }
         Command::Reconcile(args) => {
             let reconcile = Request::Reconcile {
                 call: args.call.clone(),
@@ -119,6 +144,19 @@ fn session(verb: &SessionVerb) -> (Request, AskArgs) {
             (Request::SessionNew { wish }, ask.clone())
         }
         SessionVerb::List(ask) => (Request::SessionList, ask.clone()),
+        SessionVerb::Move {
+            run,
+            to,
+            reason,
+            ask,
+        } => {
+            let moved = Request::RunMove {
+                run: run.clone(),
+                to: to.clone(),
+                reason: reason.clone(),
+            };
+            (moved, ask.clone())
+        }
         SessionVerb::Show(ask) => (Request::SessionShow, ask.clone()),
         SessionVerb::Cancel(ask) => (Request::SessionCancel, ask.clone()),
         SessionVerb::End(ask) => (Request::SessionEnd, ask.clone()),
@@ -225,6 +263,9 @@ fn session_wish(args: &SessionWishArgs) -> SessionWish {
     SessionWish {
         agent: args.agent.clone(),
         archetype: args.archetype.clone(),
+        run: args.run.clone(),
+        workspace: args.workspace.clone(),
+        provider: args.provider.clone(),
         mode: args.mode,
         // Left out is no list; an empty list cannot be said by a flag.
         allow: (!args.allow.is_empty()).then(|| args.allow.clone()),

@@ -16,6 +16,7 @@ mod governed_kill;
 mod governed_lifecycle;
 mod governed_operate;
 mod governed_waiting;
+mod governed_runs;
 mod grants;
 mod help;
 mod process;

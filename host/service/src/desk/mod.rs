@@ -179,12 +179,31 @@ impl Desk {
             Request::SessionEnd => self.session_end(caller, session).await.into(),
             Request::SessionCancel => self.session_cancel(caller, session).await.into(),
             Request::SessionList => self.session_list().into(),
+            Request::RunMove { run, to, reason } => self.run_move(run, to, reason).await.into(),
+            Request::Renew { handle, ttl_ms } => {
+                self.renew(caller, session, handle, *ttl_ms).await.into()
+            }
+            Request::Invalidate {
+                subject,
+                finding,
+                evidence,
+            } => self.invalidate(subject, finding, evidence).await.into(),
+            Request::Review {
+                id,
+                trust,
+                evidence,
+            } => self.review(id, *trust, evidence).await.into(),
             Request::Admit { .. } => self.admit(request).await.into(),
             Request::Ledger { id, from, count } => self.ledger(id.as_deref(), *from, *count).into(),
             Request::Binding { handle } => self.binding(handle).into(),
             Request::Trace { id } => self.trace(id.as_deref()).into(),
             Request::Actions { run } => self.actions(run.as_deref()).into(),
-            Request::Proposals { id } => self.proposals(*id).into(),
+            Request::Proposals { id } => {
+                if let Err(refusal) = self.host.expire().await {
+                    return Reply::Refused(refusal);
+                }
+                self.proposals(*id).into()
+            }
             Request::Approve { id, reason } => self.approve(*id, reason).await.into(),
             Request::Deny { id, reason } => self.deny(*id, reason).await.into(),
             Request::Revoke {

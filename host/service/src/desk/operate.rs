@@ -1,9 +1,9 @@
 //! The operator's verbs: answers, withdrawals, findings, switches, the host itself.
 
 use bindery::ledger::Target;
-use bindery::ledger::words::Finding;
+use bindery::ledger::words::{Finding, RunStatus};
 use bindery::policy::Stage;
-use bindery::{CallId, ErrorType, ProposalId, Refusal};
+use bindery::{CallId, ErrorType, ProposalId, Refusal, RunId, TrustStatus};
 use serde_json::{Value, json};
 
 use super::record::capability_id;
@@ -133,6 +133,56 @@ impl Desk {
         let finding = if done { Finding::Done } else { Finding::Failed };
         self.host.reconcile(id, finding, evidence).await?;
         Ok(json!({ "call": id, "finding": finding, "evidence": evidence }))
+    }
+
+    pub(super) async fn run_move(
+        &self,
+        run: &str,
+        to: &str,
+        reason: &str,
+    ) -> Result<Value, Refusal> {
+        let usage = |error: String| Refusal::new(ErrorType::Usage, error);
+        let id: RunId = run.parse().map_err(|_| {
+            Refusal::new(ErrorType::HandleInvalid, "there is no such run").with("run", run)
+        })?;
+        let to: RunStatus = to
+            .parse()
+            .map_err(|error: bindery::UnknownWord| usage(error.to_string()))?;
+        self.host.move_run(id, to, reason).await?;
+        Ok(json!({ "run": id, "status": to, "reason": reason }))
+    }
+
+    pub(super) async fn invalidate(
+        &self,
+        subject: &str,
+        finding: &str,
+        evidence: &str,
+    ) -> Result<Value, Refusal> {
+        let usage = |error: String| Refusal::new(ErrorType::Usage, error);
+        let finding: bindery::Finding = finding.parse().map_err(usage)?;
+        let about = match subject.parse() {
+            Ok(handle) => bindery::Subject::Binding(handle),
+            Err(_) => bindery::Subject::Capability(self.capability(subject)?),
+        };
+        let ended = self.host.invalidate(finding, &about, evidence).await?;
+        let (status, trigger) = finding.ends();
+        Ok(json!({
+            "subject": subject,
+            "trigger": trigger,
+            "status": status,
+            "bindings_ended": ended,
+        }))
+    }
+
+    pub(super) async fn review(
+        &self,
+        id: &str,
+        trust: TrustStatus,
+        evidence: &str,
+    ) -> Result<Value, Refusal> {
+        let id = self.capability(id)?;
+        self.host.review(&id, trust, evidence).await?;
+        Ok(json!({ "capability_id": id, "trust_status": trust, "evidence": evidence }))
     }
 
     /// The ten stages: as the configuration has them, as they were switched since.

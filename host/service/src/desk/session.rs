@@ -8,7 +8,8 @@ use std::sync::PoisonError;
 
 use bindery::policy::{ScopeRequest, SessionSpec, Who};
 use bindery::{
-    BindRequest, CallOptions, CapabilityId, ErrorType, Outcome, Refusal, Session, SessionId,
+    BindRequest, CallOptions, CapabilityId, ErrorType, Outcome, Refusal, RunWish, Session,
+    SessionId,
 };
 use serde_json::{Value, json};
 
@@ -88,10 +89,14 @@ impl Desk {
         caller: &Caller,
         wish: &SessionWish,
     ) -> Result<Session, Refusal> {
+        let place = RunWish {
+            workspace: optional("--workspace", wish.workspace.as_deref())?,
+            provider: optional("--provider", wish.provider.as_deref())?,
+        };
         let spec = SessionSpec {
             who: Who {
                 session: SessionId::from_random(random()?),
-                run: None,
+                run: optional("--run", wish.run.as_deref())?,
                 principal: caller.principal.clone(),
                 rights: caller.rights,
                 tenant: caller.tenant.clone(),
@@ -107,7 +112,7 @@ impl Desk {
             project: self.place.project()?,
             stages: None,
         };
-        self.host.session(spec).await
+        self.host.session_in(spec, place).await
     }
 
     pub(super) async fn session_new(
@@ -154,12 +159,27 @@ impl Desk {
         self.sessions().remove(&key);
     }
 
-    /// The six fixed fields, and what goes with them.
+    /// The six fixed fields, and what goes with them: its run, where it has one.
     fn shown(&self, name: &str, id: SessionId) -> Result<Value, Refusal> {
-        let found = self.look(|state| state.session(id).cloned()).flatten();
-        let session = found
+        let found = self.look(|state| {
+            let run = state.runs().find(|(_, run)| run.session == id);
+            let run = run.map(|(run, standing)| (*run, standing.clone()));
+            Some((state.session(id)?.clone(), run))
+        });
+        let (session, run) = found
+            .flatten()
             .ok_or_else(|| Refusal::new(ErrorType::HandleInvalid, "no such session is open"))?;
-        Ok(json!({ "name": name, "id": id, "session": value(&session)? }))
+        let run = run.map(|(run, standing)| {
+            json!({
+                "id": run,
+                "workspace": standing.workspace,
+                "provider": standing.provider,
+                "status": standing.status,
+                "steps": standing.steps,
+                "done": standing.done,
+            })
+        });
+        Ok(json!({ "name": name, "id": id, "session": value(&session)?, "run": run }))
     }
 
     pub(super) fn session_list(&self) -> Result<Value, Refusal> {
@@ -208,6 +228,18 @@ impl Desk {
         let session = self.session(caller, session).await?;
         session.release(handle, reason).await?;
         Ok(json!({ "handle": handle, "status": "released", "reason": reason }))
+    }
+
+    pub(super) async fn renew(
+        &self,
+        caller: &Caller,
+        session: &str,
+        handle: &str,
+        ttl_ms: u64,
+    ) -> Result<Value, Refusal> {
+        let session = self.session(caller, session).await?;
+        let until = session.renew(handle, ttl_ms).await?;
+        Ok(json!({ "handle": handle, "expires_at": until }))
     }
 
     pub(super) async fn call(
@@ -349,6 +381,13 @@ fn word<T: std::str::FromStr<Err: std::fmt::Display>>(
 ) -> Result<T, Refusal> {
     text.parse()
         .map_err(|error| Refusal::new(ErrorType::Usage, format!("`{flag} {text}`: {error}")))
+}
+
+fn optional<T: std::str::FromStr<Err: std::fmt::Display>>(
+    flag: &str,
+    text: Option<&str>,
+) -> Result<Option<T>, Refusal> {
+    text.map(|text| word(flag, text)).transpose()
 }
 
 fn random() -> Result<[u8; 16], Refusal> {

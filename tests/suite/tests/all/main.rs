@@ -26,6 +26,8 @@ mod governed_runs;
 mod governed_scene;
 mod governed_session;
 mod governed_static;
+mod governed_times;
+mod governed_triggers;
 mod grep;
 mod grep_tools;
 mod guests;
