@@ -13,7 +13,7 @@ use bindery_types::ApprovalRequirement;
 use serde_json::Value;
 
 /// What every document of these scenarios begins with.
-const FRAME: &str = r#"
+pub(crate) const FRAME: &str = r#"
 [environment]
 id = "scenario"
 [mode]
