@@ -44,6 +44,7 @@ namespaces = ["acme"]
 grants = ["notes"]
 "#;
 const ACT: &str = "acme:store-driver/driver#act";
+const FORGED: &str = "bindh_00000000000000000000000000000000";
 /// The key under which the one effect is asked for, whoever asks and however often.
 pub(crate) const KEY: &str = "order-1";
 
@@ -71,6 +72,8 @@ pub(crate) enum Task {
     Work,
     /// What a host and its operator do after a crash.
     Mend,
+    /// Calls, until one is refused, and some more.
+    Endure,
 }
 
 impl Orders<'_> {
@@ -88,6 +91,7 @@ impl Orders<'_> {
         let task = match self.task {
             Task::Work => "work",
             Task::Mend => "mend",
+            Task::Endure => "endure",
         };
         let orders = format!(
             "{}\n{}\n{}\n{}\n{}\n{task}\n{}",
@@ -151,6 +155,7 @@ fn carry_out(orders: &str) -> Option<()> {
         };
         let done = match task.as_str() {
             "work" => child.work().await,
+            "endure" => child.endure().await,
             _ => child.mend(&handle).await,
         };
         match done {
@@ -448,6 +453,51 @@ impl Child {
         Ok(())
     }
 
+    /// Calls under keys of their own until one is refused; then what a host still does.
+    async fn endure(self) -> Result<(), Refusal> {
+        let run = Remote {
+            port: self.remote.port,
+            run: self.remote.run.clone(),
+        };
+        let Opened { host, .. } = self.open().await?;
+        host.accept_writes("the scenario").await?;
+        let session = host.session(spec(1, "tester")).await?;
+        let bound = writing(&host, &session).await?;
+        let count = |keys: &[String]| keys.iter().map(|key| run.ask('?', key)).sum::<u64>();
+        let mut keys = Vec::new();
+        for number in 0..40 {
+            keys.push(format!("e-{number}"));
+            let reply = keyed(&session, &bound, &keys[number]).await;
+            told(&reply);
+            if word(&reply) != "value" {
+                break;
+            }
+        }
+        say(&format!("effects {}", count(&keys)));
+        for number in 0..5 {
+            let key = format!("later-{number}");
+            let reply = keyed(&session, &bound, &key).await;
+            say(&format!("later {} {}", word(&reply), count(&[key])));
+        }
+        let described = match host.catalogue().is_empty() || host.document().grants.is_empty() {
+            true => "nothing",
+            false => "ok",
+        };
+        say(&format!("described {described}"));
+        let options = CallOptions::default();
+        let foreign = session.call(FORGED, "{}", &options).await;
+        say(&format!("foreign {}", word(&foreign)));
+        let refused = |result: Result<(), Refusal>| match result {
+            Ok(()) => "done",
+            Err(refusal) => ErrorType::as_str(refusal.kind()),
+        };
+        let bind = writing(&host, &session).await.map(|_| ());
+        say(&format!("bind {}", refused(bind)));
+        let revoked = host.revoke(target(), "an incident").await;
+        say(&format!("revoke {}", refused(revoked)));
+        Ok(())
+    }
+
     /// What is left is looked at, settled by what the other side says, and asked for again.
     async fn mend(self, handle: &str) -> Result<(), Refusal> {
         let run = Remote {
@@ -529,9 +579,13 @@ async fn writing(host: &Host, session: &Session) -> Result<Bound, Refusal> {
 
 /// The one effect, asked for under its key.
 async fn effect(session: &Session, bound: &Bound) -> Reply {
-    let arguments = json!({ "store": "notes", "steps": [{ "increment": [KEY, 1] }] });
+    keyed(session, bound, KEY).await
+}
+
+async fn keyed(session: &Session, bound: &Bound, key: &str) -> Reply {
+    let arguments = json!({ "store": "notes", "steps": [{ "increment": [key, 1] }] });
     let options = CallOptions {
-        idempotency_key: Some(KEY.parse().unwrap()),
+        idempotency_key: Some(key.parse().unwrap()),
         ..CallOptions::default()
     };
     let handle = bound.handle.to_string();
