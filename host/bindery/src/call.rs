@@ -499,9 +499,7 @@ impl Session {
             call,
             binding: resolved.map(|resolved| resolved.handle),
             capability: resolved.map(|resolved| resolved.capability.clone()),
-            run: opened
-                .as_ref()
-                .and_then(|opened| opened.session.who().run),
+            run: opened.as_ref().and_then(|opened| opened.session.who().run),
             step,
             error: refusal.kind(),
         };

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bindery_artefacts::rust_guest;
 use bindery_service::{BindWish, Envelope, Place, Rendered, Request, ask};
@@ -144,16 +144,16 @@ impl Scene {
         }
     }
 
-    /// The one call of a key.
-    fn call(&self, key: &str) -> Envelope {
+    /// The one call of a key; without one, a call that nobody counts.
+    fn call(&self, key: Option<&str>) -> Envelope {
         let arguments = json!({
             "url": format!("http://127.0.0.1:{}/v1/x", self.port),
-            "body-json": format!("\"{key}\""),
+            "body-json": format!("\"{}\"", key.unwrap_or("free")),
         });
         self.envelope(Request::Call {
             target: POST.to_owned(),
             arguments: arguments.to_string(),
-            idempotency_key: Some(key.to_owned()),
+            idempotency_key: key.map(str::to_owned),
             wish: BindWish {
                 scope: Some(json!({ "grants": { "api": {} } })),
                 ..BindWish::default()
@@ -172,20 +172,46 @@ impl Scene {
         counted.get(&format!("\"{key}\"")).copied().unwrap_or(0)
     }
 
+    /// How long a start, and then calls at once, take on this machine at this moment.
+    fn pace(&self) -> (Duration, Duration) {
+        let begun = Instant::now();
+        let (mut host, mut said) = self.host();
+        ready(&mut said);
+        let started = begun.elapsed();
+        let begun = Instant::now();
+        let calls: Vec<_> = (0..CALLS)
+            .map(|_| {
+                let place = self.place.clone();
+                let free = self.call(None);
+                self.client.spawn(async move { ask(&place, &free).await })
+            })
+            .collect();
+        for call in calls {
+            assert!(self.client.block_on(call).unwrap().is_ok());
+        }
+        let called = begun.elapsed();
+        host.kill().unwrap();
+        host.wait().unwrap();
+        (started, called)
+    }
+
     /// One host from its start to its death; keys with what was acknowledged for each.
-    fn round(&self, keys: &[String], seed: &mut u64) -> Vec<Option<Value>> {
+    fn round(
+        &self,
+        keys: &[String],
+        (started, called): (Duration, Duration),
+        seed: &mut u64,
+    ) -> Vec<Option<Value>> {
         let early = next(seed).is_multiple_of(4);
-        let micros = next(seed) % if early { 60_000 } else { 50_000 };
+        // Anywhere from the first moment to some time after the last answer.
+        let within = if early { started } else { called * 2 };
+        let micros = next(seed) % u64::try_from(within.as_micros()).unwrap().max(1);
         let (mut host, mut said) = self.host();
         let mut calls = Vec::new();
         if !early {
-            let mut line = String::new();
-            while !line.contains("is ready") {
-                line.clear();
-                assert!(said.read_line(&mut line).unwrap() > 0, "no host");
-            }
+            ready(&mut said);
             for key in keys {
-                let (place, envelope) = (self.place.clone(), self.call(key));
+                let (place, envelope) = (self.place.clone(), self.call(Some(key)));
                 calls.push(
                     self.client
                         .spawn(async move { ask(&place, &envelope).await }),
@@ -221,11 +247,7 @@ impl Scene {
     /// After the last kill: what was acknowledged stands, what is not known is settled.
     fn settle(&self, keys: &[(String, Option<Value>)], sum: &mut Sum) {
         let (mut host, mut said) = self.host();
-        let mut line = String::new();
-        while !line.contains("is ready") {
-            line.clear();
-            assert!(said.read_line(&mut line).unwrap() > 0, "no host");
-        }
+        ready(&mut said);
         let ledger = self.envelope(Request::Ledger {
             id: None,
             from: 1,
@@ -235,7 +257,7 @@ impl Scene {
         for (key, acknowledged) in keys {
             let before = self.seen(key);
             assert!(before <= 1, "I17: {key} happened twice");
-            let (code, answer) = self.asked(&self.call(key)).unwrap();
+            let (code, answer) = self.asked(&self.call(Some(key))).unwrap();
             let kind = answer["error"]["type"].as_str().unwrap_or("value");
             match (acknowledged, code, kind) {
                 (Some(value), 0, _) => {
@@ -265,7 +287,7 @@ impl Scene {
         });
         let (code, answer) = self.asked(&reconcile).unwrap();
         assert_eq!(code, 0, "I17: {answer}");
-        let (code, answer) = self.asked(&self.call(key)).unwrap();
+        let (code, answer) = self.asked(&self.call(Some(key))).unwrap();
         if done {
             sum.reconciled_done += 1;
             let kind = &answer["error"]["type"];
@@ -274,6 +296,15 @@ impl Scene {
             sum.reconciled_failed += 1;
             assert_eq!(code, 0, "I17: it never happened, so it may: {answer}");
         }
+    }
+}
+
+/// Waits for the line that says so.
+fn ready(said: &mut BufReader<std::process::ChildStderr>) {
+    let mut line = String::new();
+    while !line.contains("is ready") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "no host");
     }
 }
 
@@ -291,11 +322,16 @@ fn lane(lane: u64) -> Sum {
         let scene = Scene::new();
         let mut seed = 0x5eed_0b1d_u64 ^ (lane << 40) ^ (site + 1);
         let mut keys = Vec::new();
+        let mut pace = scene.pace();
         for round in 0..KILLS_PER_SITE {
+            if round % 10 == 9 {
+                // The machine may be busier by now, or less.
+                pace = scene.pace();
+            }
             let own: Vec<String> = (0..CALLS)
                 .map(|call| format!("k-{lane}-{site}-{round}-{call}"))
                 .collect();
-            let acknowledged = scene.round(&own, &mut seed);
+            let acknowledged = scene.round(&own, pace, &mut seed);
             keys.extend(own.into_iter().zip(acknowledged));
             sum.kills += 1;
         }
@@ -315,10 +351,7 @@ fn a_thousand_kills_of_a_host_lose_no_acknowledged_call_and_repeat_no_effect_i16
     let total = |figure: fn(&Sum) -> u64| lanes.iter().map(figure).sum::<u64>();
     let (kills, acknowledged) = (total(|s| s.kills), total(|s| s.acknowledged));
     let uncertain = total(|s| s.uncertain);
-    let (done, failed) = (
-        total(|s| s.reconciled_done),
-        total(|s| s.reconciled_failed),
-    );
+    let (done, failed) = (total(|s| s.reconciled_done), total(|s| s.reconciled_failed));
     println!(
         "{kills} random kills of a host: {acknowledged} calls acknowledged, 0 lost, 0 repeated, \
          {uncertain} uncertain, {} reconciled ({done} had happened), {} answers given again, \
@@ -329,6 +362,9 @@ fn a_thousand_kills_of_a_host_lose_no_acknowledged_call_and_repeat_no_effect_i16
     );
     assert_eq!(kills, KILLS);
     assert_eq!(done + failed, uncertain);
-    assert!(acknowledged > 100, "too few to say anything: {acknowledged}");
+    assert!(
+        acknowledged > 100,
+        "too few to say anything: {acknowledged}"
+    );
     assert!(done > 10 && uncertain > 20, "{done} of {uncertain}");
 }

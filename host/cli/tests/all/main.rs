@@ -12,6 +12,7 @@ mod closed_set;
 mod ends;
 mod governed;
 mod governed_kill;
+mod governed_kill_store;
 mod governed_lifecycle;
 mod governed_operate;
 mod grants;

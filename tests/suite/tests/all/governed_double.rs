@@ -70,7 +70,10 @@ impl Double {
     pub(crate) async fn until_begun(&self, count: usize) {
         let began = Instant::now();
         while self.begun() < count {
-            assert!(began.elapsed() < Duration::from_secs(60), "they never began");
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "they never began"
+            );
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
@@ -78,7 +81,10 @@ impl Double {
 
 impl KeyValueStore for Double {
     fn get(&self, keys: &[String], _: u64) -> Result<Vec<Option<Vec<u8>>>, StoreFault> {
-        Ok(keys.iter().map(|key| Some(self.of(key).to_string().into_bytes())).collect())
+        Ok(keys
+            .iter()
+            .map(|key| Some(self.of(key).to_string().into_bytes()))
+            .collect())
     }
 
     fn exists(&self, key: &str) -> Result<bool, StoreFault> {

@@ -17,8 +17,8 @@ use bindery::ledger::{CallStanding, Entry, Journal, JournalError, Kept, Query};
 use bindery::ledger::{Record, State, Target};
 use bindery::policy::{Document, ScopeRequest};
 use bindery::{
-    Admission, Bound, CallId, CallOptions, Change, Digest, Host, Hook, HookAnswer, HookCall,
-    HookRoute, KeyValueStore, Keys, Moment, Outcome, Refusal, Reply, Resources, Room, Session,
+    Admission, Bound, CallId, CallOptions, Change, Digest, Hook, HookAnswer, HookCall, HookRoute,
+    Host, KeyValueStore, Keys, Moment, Outcome, Refusal, Reply, Resources, Room, Session,
     StoreFault, Swap,
 };
 use bindery_artefacts::rust_guest;
@@ -229,26 +229,25 @@ fn die() -> ! {
 /// The store, each way into it a step.
 struct Watched(Store);
 
-fn kinds(batch: &[Entry]) -> String {
-    let mut kinds: Vec<&str> = batch.iter().map(|entry| entry.event.kind()).collect();
-    kinds.dedup();
-    kinds.join("+")
+/// What a batch is about: the event that it begins with.
+fn kind(batch: &[Entry]) -> &'static str {
+    batch.first().map_or("nothing", |entry| entry.event.kind())
 }
 
 impl Journal for Watched {
     fn append(&self, batch: Vec<Entry>, kept: Vec<Kept>) -> Result<u64, JournalError> {
-        let kinds = kinds(&batch);
-        step(&format!("{kinds} asked for"));
+        let kind = kind(&batch);
+        step(&format!("{kind} asked for"));
         let sequence = self.0.append(batch, kept)?;
-        step(&format!("{kinds} durable"));
+        step(&format!("{kind} durable"));
         Ok(sequence)
     }
 
     fn append_lazy(&self, batch: Vec<Entry>) -> Result<u64, JournalError> {
-        let kinds = kinds(&batch);
-        step(&format!("{kinds} asked for"));
+        let kind = kind(&batch);
+        step(&format!("{kind} asked for"));
         let sequence = self.0.append_lazy(batch)?;
-        step(&format!("{kinds} accepted"));
+        step(&format!("{kind} accepted"));
         Ok(sequence)
     }
 
@@ -309,11 +308,7 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> tracing_subscriber::Layer<
         }
     }
 
-    fn on_close(
-        &self,
-        id: tracing::span::Id,
-        context: tracing_subscriber::layer::Context<'_, S>,
-    ) {
+    fn on_close(&self, id: tracing::span::Id, context: tracing_subscriber::layer::Context<'_, S>) {
         let metadata = context.metadata(&id);
         if let Some(metadata) = metadata.filter(|m| m.target().starts_with("bindery")) {
             step(&format!("`{}` ended", metadata.name()));
@@ -408,7 +403,9 @@ impl Child {
         let bytes = std::fs::read(rust_guest("store-driver").unwrap()).unwrap();
         let mut admission = Admission::by_operator("acme".parse().unwrap(), "store-driver.wasm");
         admission.contract.approval = Some(ApprovalRequirement::NoApproval);
-        host.admit(bytes, admission).await?;
+        let admitted = host.admit(bytes, admission).await?;
+        let act = admitted.iter().find(|entry| entry.id.to_string() == ACT);
+        assert!(act.unwrap().verdict.failure().is_none());
         say("ack admit -");
         Ok(Opened { host, journal })
     }
@@ -514,7 +511,11 @@ impl Child {
             live = state.bindings().count() + state.sessions().count();
             let open = state.calls();
             doubts = open
-                .map(|(id, call)| (*id, call.standing == CallStanding::Uncertain))
+                .map(|(id, call)| {
+                    let key = call.key.as_ref().map(|key| key.key.to_string());
+                    let uncertain = call.standing == CallStanding::Uncertain;
+                    (*id, key.unwrap_or_default(), uncertain)
+                })
                 .collect();
             switched = state.switches().count() > 0;
             writes = state.write_gate().is_some();
@@ -539,15 +540,17 @@ impl Child {
         }
         verb("bind");
         let bound = writing(&host, &session).await?;
-        for (call, uncertain) in doubts {
+        for (call, key, uncertain) in doubts {
             verb("reconcile");
             say(&format!("doubt {call} {uncertain}"));
-            say(&format!("early {}", word(&effect(&session, &bound).await)));
-            let finding = match run.ask('?', KEY) {
+            let early = keyed(&session, &bound, &key).await;
+            say(&format!("early {}", word(&early)));
+            let finding = match run.ask('?', &key) {
                 0 => Finding::Failed,
                 _ => Finding::Done,
             };
-            host.reconcile(call, finding, "the other side's count").await?;
+            host.reconcile(call, finding, "the other side's count")
+                .await?;
             say(&format!("ack reconcile {call}"));
         }
         verb("repeat");

@@ -57,7 +57,9 @@ impl<const N: usize> Scene<N> {
 
     async fn bound(&self, ttl: u64) -> Bound {
         let scope = json!({ "ttl_ms": ttl });
-        bind(&self.host, &self.session, ECHO, Some(scope)).await.unwrap()
+        bind(&self.host, &self.session, ECHO, Some(scope))
+            .await
+            .unwrap()
     }
 
     async fn call(&self, bound: &Bound) -> Reply {
@@ -87,7 +89,10 @@ async fn a_lease_that_was_over_once_is_over_whatever_the_clock_says_then() {
     let (short, long) = (scene.bound(MINUTE).await, scene.bound(HOUR).await);
     assert_eq!(word(&scene.call(&short).await), None, "the twin: it lives");
     S::at(START + MINUTE + 1);
-    assert_eq!(word(&scene.call(&short).await), Some(ErrorType::BindingStale));
+    assert_eq!(
+        word(&scene.call(&short).await),
+        Some(ErrorType::BindingStale)
+    );
     for back in [START + MINUTE - 1, START, START - 24 * HOUR, 0] {
         S::at(back);
         let stale = Some(ErrorType::BindingStale);
@@ -95,7 +100,10 @@ async fn a_lease_that_was_over_once_is_over_whatever_the_clock_says_then() {
         assert_eq!(word(&scene.call(&long).await), None, "the longer one lives");
     }
     let scope = serde_json::from_value(json!({})).unwrap();
-    let narrowed = scene.session.narrow(&short.handle.to_string(), &scope).await;
+    let narrowed = scene
+        .session
+        .narrow(&short.handle.to_string(), &scope)
+        .await;
     assert_eq!(narrowed.unwrap_err().kind(), ErrorType::BindingStale);
 }
 
@@ -111,9 +119,15 @@ async fn a_clock_that_goes_back_makes_no_lease_last_longer() {
     assert_eq!(word(&scene.call(&bound).await), None, "it is not over yet");
     let second = scene.bound(10 * MINUTE).await;
     let most = Moment::from_unix_ms(START + 15 * MINUTE);
-    assert_eq!(second.expires_at, most, "from the latest time that was seen");
+    assert_eq!(
+        second.expires_at, most,
+        "from the latest time that was seen"
+    );
     S::at(START + 10 * MINUTE);
-    assert_eq!(word(&scene.call(&bound).await), Some(ErrorType::BindingStale));
+    assert_eq!(
+        word(&scene.call(&bound).await),
+        Some(ErrorType::BindingStale)
+    );
     assert_eq!(word(&scene.call(&second).await), None);
 }
 
@@ -137,11 +151,14 @@ async fn an_approval_that_was_over_once_starts_nothing_after_a_jump_back() {
     let again = scene.call(&bound).await;
     assert_eq!(word(&again), Some(ErrorType::ApprovalRequired), "I10");
     S::at(START + 22 * MINUTE);
-    scene.host.catalogue();
     let refused = scene.host.approve(second, "too late").await.unwrap_err();
     assert_eq!(refused.kind(), ErrorType::ApprovalRequired);
     S::at(START + 12 * MINUTE);
-    let refused = scene.host.approve(second, "still too late").await.unwrap_err();
+    let refused = scene
+        .host
+        .approve(second, "still too late")
+        .await
+        .unwrap_err();
     assert_eq!(refused.kind(), ErrorType::ApprovalRequired, "I10");
     // The twin: answered and used in time, it runs once.
     let third = scene.call(&bound).await.proposal.unwrap();
@@ -184,7 +201,14 @@ async fn a_restart_with_an_earlier_clock_goes_on_from_the_latest_recorded_time()
     let second = scene.bound(MINUTE).await;
     let least = Moment::from_unix_ms(START + 2 * HOUR + MINUTE);
     assert_eq!(second.expires_at, least, "I10");
-    assert_eq!(word(&scene.call(&first).await), Some(ErrorType::HandleInvalid), "R-708");
+    assert_eq!(
+        word(&scene.call(&first).await),
+        Some(ErrorType::HandleInvalid),
+        "R-708"
+    );
     S::at(START + 2 * HOUR + MINUTE + 1);
-    assert_eq!(word(&scene.call(&second).await), Some(ErrorType::BindingStale));
+    assert_eq!(
+        word(&scene.call(&second).await),
+        Some(ErrorType::BindingStale)
+    );
 }

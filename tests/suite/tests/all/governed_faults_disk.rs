@@ -56,9 +56,18 @@ fn endure(fault: &str) -> Option<Heard> {
     assert_eq!(effects, calls + uncertain, "{fault}: I17, I37");
     // What a host knows by heart, and what it may not do, is told all the same.
     assert_eq!(heard.all("described"), ["ok"], "{fault}");
-    assert_eq!(heard.all("foreign"), ["store_unavailable"], "{fault}: {:?}", heard.lines);
+    assert_eq!(
+        heard.all("foreign"),
+        ["store_unavailable"],
+        "{fault}: {:?}",
+        heard.lines
+    );
     assert_eq!(heard.all("bind"), ["store_unavailable"], "{fault}");
-    assert_eq!(heard.all("revoke"), ["store_unavailable"], "{fault}: not said to be done");
+    assert_eq!(
+        heard.all("revoke"),
+        ["store_unavailable"],
+        "{fault}: not said to be done"
+    );
     orders.task = Task::Mend;
     let mended = Heard::of(&orders, &[]);
     assert!(mended.closed(), "{fault}: {:?}", mended.lines);

@@ -8,16 +8,19 @@ use bindery::ledger::Target;
 use bindery::ledger::event::Event;
 use bindery::policy::Document;
 use bindery::{
-    Bound, Budget, CallOptions, Cancel, ErrorType, LimitName, Outcome, Reply, Resources,
+    Admission, Bound, Budget, CallOptions, Cancel, ErrorType, LimitName, Outcome, Reply, Resources,
 };
 use bindery_artefacts::rust_guest;
+use bindery_types::ApprovalRequirement;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
 use crate::governed_double::Double;
 use crate::governed_scene::{FRAME, Stand, refusal, spec};
 
-const COUNT: &str = "acme:store-driver/driver#count";
+const ACT: &str = "acme:store-driver/driver#act";
+/// More effects than a call comes to before it is ended.
+const MANY: usize = 3_000;
 const GRANT: &str = r#"
 [budgets]
 deadline = "60s"
@@ -51,23 +54,28 @@ impl Scene {
     async fn new(double: Arc<Double>, budget: Budget) -> Self {
         let resources = Resources::default().store("notes", Arc::clone(&double) as _);
         let document = format!("{GRANT}{RULE}");
-        let mut stand = Stand::new(&document, resources, |builder| builder.budget(budget)).await;
+        let stand = Stand::new(&document, resources, |builder| builder.budget(budget)).await;
         stand.host.accept_writes("the scenario").await.unwrap();
         let bytes = std::fs::read(rust_guest("store-driver").unwrap()).unwrap();
-        stand.admit("store-driver.wasm", bytes).await;
+        let mut admission = Admission::by_operator("acme".parse().unwrap(), "store-driver.wasm");
+        admission.contract.approval = Some(ApprovalRequirement::NoApproval);
+        let admitted = stand.host.admit(bytes, admission).await.unwrap();
+        let act = admitted.iter().find(|entry| entry.id.to_string() == ACT);
+        let verdict = &act.unwrap().verdict;
+        assert!(verdict.failure().is_none(), "{verdict:?}");
         Self { stand, double }
     }
 
     async fn bound(&self) -> Bound {
         let scope = json!({ "grants": { "notes": { "access": "read_write" } } });
-        self.stand.bind(COUNT, Some(scope)).await.unwrap()
+        self.stand.bind(ACT, Some(scope)).await.unwrap()
     }
 
     /// A call that makes so many effects, on a task of its own.
-    fn spawn(&self, bound: &Bound, times: u32, cancel: &Cancel) -> JoinHandle<Reply> {
+    fn spawn(&self, bound: &Bound, times: usize, cancel: &Cancel) -> JoinHandle<Reply> {
         let (session, handle) = (self.stand.session.clone(), bound.handle.to_string());
-        let arguments =
-            json!({ "store": "notes", "key": handle, "times": times, "in-one-step": true });
+        let step = json!({ "increment": [key_of(bound), 1] });
+        let arguments = json!({ "store": "notes", "steps": vec![step; times] });
         let options = CallOptions {
             cancel: cancel.clone(),
             ..CallOptions::default()
@@ -84,6 +92,11 @@ impl Scene {
         let resources = Resources::default().store("notes", Arc::clone(&self.double) as _);
         self.stand.host.reload(document, resources).await.unwrap();
     }
+}
+
+/// The key that calls through a binding add to.
+fn key_of(bound: &Bound) -> String {
+    bound.handle.to_string()[..12].to_owned()
 }
 
 /// The ways in which authority under a call ends.
@@ -112,14 +125,19 @@ impl Way {
     async fn go(self, scene: &Scene, bound: &Bound) {
         let revoke = match self {
             Self::RevokeBinding => Target::Binding(bound.handle),
-            Self::RevokeCapability => Target::Capability(COUNT.parse().unwrap()),
+            Self::RevokeCapability => Target::Capability(ACT.parse().unwrap()),
             Self::RevokePrincipal => Target::Principal("token:model".parse().unwrap()),
             Self::RevokeAll => Target::All,
             Self::Cancel => return scene.stand.session.cancel().await.unwrap(),
             Self::End => return scene.stand.session.end().await.unwrap(),
             Self::Narrower => return scene.reload("").await,
         };
-        scene.stand.host.revoke(revoke, "an incident").await.unwrap();
+        scene
+            .stand
+            .host
+            .revoke(revoke, "an incident")
+            .await
+            .unwrap();
     }
 }
 
@@ -131,7 +149,7 @@ async fn no_effect_begins_after_the_answer_to_whoever_withdrew_the_authority() {
         let double = Double::taking(Duration::from_millis(10));
         let scene = Scene::new(double, Budget::default()).await;
         let bound = scene.bound().await;
-        let call = scene.spawn(&bound, 100_000, &Cancel::new());
+        let call = scene.spawn(&bound, MANY, &Cancel::new());
         scene.double.until_begun(5).await;
         way.go(&scene, &bound).await;
         let answered = Instant::now();
@@ -139,7 +157,9 @@ async fn no_effect_begins_after_the_answer_to_whoever_withdrew_the_authority() {
         let late = scene.double.begun_after(answered);
         assert_eq!(late, 0, "I6, I37: {way:?}");
         let reply = tokio::time::timeout(Duration::from_secs(5), call).await;
-        let reply = reply.unwrap_or_else(|_| panic!("{way:?}: it runs on")).unwrap();
+        let reply = reply
+            .unwrap_or_else(|_| panic!("{way:?}: it runs on"))
+            .unwrap();
         assert_eq!(
             refusal(&reply).kind(),
             ErrorType::UncertainSideEffect,
@@ -155,7 +175,11 @@ async fn no_effect_begins_after_the_answer_to_whoever_withdrew_the_authority() {
         );
         let again = scene.spawn(&bound, 1, &Cancel::new()).await.unwrap();
         assert!(matches!(again.run.outcome, Outcome::Refused(_)), "{way:?}");
-        assert_eq!(scene.double.begun(), seen, "{way:?}: nothing through it any more");
+        assert_eq!(
+            scene.double.begun(),
+            seen,
+            "{way:?}: nothing through it any more"
+        );
     }
 }
 
@@ -168,18 +192,26 @@ async fn no_effect_begins_after_the_answer_however_closely_they_follow_each_othe
         let bound = scene.bound().await;
         let begun = scene.double.begun();
         let calls: Vec<_> = (0..3)
-            .map(|_| scene.spawn(&bound, 100_000, &Cancel::new()))
+            .map(|_| scene.spawn(&bound, MANY, &Cancel::new()))
             .collect();
         scene.double.until_begun(begun + 3 + round % 7).await;
         let target = Target::Binding(bound.handle);
-        scene.stand.host.revoke(target, "an incident").await.unwrap();
+        scene
+            .stand
+            .host
+            .revoke(target, "an incident")
+            .await
+            .unwrap();
         let answered = Instant::now();
         tokio::time::sleep(Duration::from_millis(10)).await;
         let late = scene.double.begun_after(answered);
         assert_eq!(late, 0, "I6, round {round}");
         for call in calls {
             let reply = call.await.unwrap();
-            assert!(matches!(reply.run.outcome, Outcome::Refused(_)), "{reply:?}");
+            assert!(
+                matches!(reply.run.outcome, Outcome::Refused(_)),
+                "{reply:?}"
+            );
         }
     }
 }
@@ -197,7 +229,7 @@ async fn a_call_whose_authority_stands_goes_on_beside_withdrawals_of_others() {
     second.cancel().await.unwrap();
     let reply = call.await.unwrap();
     assert!(matches!(reply.run.outcome, Outcome::Value(_)), "{reply:?}");
-    assert_eq!(scene.double.of(&bound.handle.to_string()), 100);
+    assert_eq!(scene.double.of(&key_of(&bound)), 100);
 }
 
 /// R-501, R-544, R-546, I11: under a policy that grants the same the call goes on and its
@@ -236,7 +268,7 @@ async fn a_policy_replaced_during_a_call_that_takes_it_away_ends_call_and_bindin
     let double = Double::taking(Duration::from_millis(5));
     let scene = Scene::new(double, Budget::default()).await;
     let bound = scene.bound().await;
-    let call = scene.spawn(&bound, 100_000, &Cancel::new());
+    let call = scene.spawn(&bound, MANY, &Cancel::new());
     scene.double.until_begun(2).await;
     scene.reload(OTHER_RULE).await;
     let reply = call.await.unwrap();
@@ -244,7 +276,7 @@ async fn a_policy_replaced_during_a_call_that_takes_it_away_ends_call_and_bindin
     let reply = scene.spawn(&bound, 1, &Cancel::new()).await.unwrap();
     assert_eq!(refusal(&reply).kind(), ErrorType::BindingStale, "R-066");
     let scope = json!({ "grants": { "notes": { "access": "read_write" } } });
-    let refused = scene.stand.bind(COUNT, Some(scope)).await.unwrap_err();
+    let refused = scene.stand.bind(ACT, Some(scope)).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorType::BindingDenied);
     // Granted again: what ended stays ended, and a new binding is had.
     scene.reload(RULE).await;
@@ -374,7 +406,11 @@ async fn cancelled_waiters_leave_while_all_slots_are_taken_and_the_others_are_se
         assert!(matches!(reply.run.outcome, Outcome::Value(_)), "{reply:?}");
     }
     assert_eq!(scene.double.begun(), SLOTS + 50, "I37");
-    assert_eq!(scene.stand.count("call_uncertain"), 0, "no doubt about what never began");
+    assert_eq!(
+        scene.stand.count("call_uncertain"),
+        0,
+        "no doubt about what never began"
+    );
     let (_, most) = scene.double.inside();
     assert!(most <= SLOTS, "{most}");
 }

@@ -44,12 +44,36 @@ pub(crate) enum Aim {
 #[derive(Clone, Debug)]
 pub(crate) enum Verb {
     Admit(Which),
-    Open { slot: usize, principal: usize },
-    End { slot: usize, cancel: bool },
-    Bind { slot: usize, which: Which, writing: bool, ttl: Option<u64> },
-    Narrow { slot: usize, binding: usize, writing: bool, ttl: Option<u64> },
-    Call { slot: usize, binding: usize, key: Option<u8>, argument: u8 },
-    Release { slot: usize, binding: usize },
+    Open {
+        slot: usize,
+        principal: usize,
+    },
+    End {
+        slot: usize,
+        cancel: bool,
+    },
+    Bind {
+        slot: usize,
+        which: Which,
+        writing: bool,
+        ttl: Option<u64>,
+    },
+    Narrow {
+        slot: usize,
+        binding: usize,
+        writing: bool,
+        ttl: Option<u64>,
+    },
+    Call {
+        slot: usize,
+        binding: usize,
+        key: Option<u8>,
+        argument: u8,
+    },
+    Release {
+        slot: usize,
+        binding: usize,
+    },
     RevokeBinding(usize),
     Revoke(Aim),
     Lift(Aim),
@@ -251,13 +275,24 @@ impl Model {
                 true => Expected::Done,
                 false => Expected::No("handle_invalid"),
             },
-            Verb::Bind { slot, which, writing, ttl } => self.bind(*slot, *which, *writing, *ttl),
-            Verb::Narrow { slot, binding, writing, ttl } => {
-                self.narrow(*slot, *binding, *writing, *ttl)
-            }
-            Verb::Call { slot, binding, key, argument } => {
-                self.call(*slot, *binding, *key, *argument)
-            }
+            Verb::Bind {
+                slot,
+                which,
+                writing,
+                ttl,
+            } => self.bind(*slot, *which, *writing, *ttl),
+            Verb::Narrow {
+                slot,
+                binding,
+                writing,
+                ttl,
+            } => self.narrow(*slot, *binding, *writing, *ttl),
+            Verb::Call {
+                slot,
+                binding,
+                key,
+                argument,
+            } => self.call(*slot, *binding, *key, *argument),
             Verb::Release { slot, binding } => match self.unusable(*slot, *binding) {
                 Some(word) => Expected::No(word),
                 None => {

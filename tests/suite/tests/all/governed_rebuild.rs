@@ -64,8 +64,13 @@ fn the_lines_of_a_governed_record_alone_come_to_the_state_of_its_store() {
             assert_eq!(theirs[part], *value, "run {run}: {part}");
         }
         assert_eq!(theirs, ours, "run {run}");
-        let edited = String::from_utf8(lines).unwrap().replacen("acme:", "acne:", 1);
-        assert!(rebuilt(edited.as_bytes()).is_err(), "the chain is looked at");
+        let edited = String::from_utf8(lines)
+            .unwrap()
+            .replacen("acme:", "acne:", 1);
+        assert!(
+            rebuilt(edited.as_bytes()).is_err(),
+            "the chain is looked at"
+        );
         for record in machine.records() {
             *kinds.entry(record.entry.event.kind()).or_insert(0) += 1;
         }
