@@ -73,7 +73,7 @@ impl Host {
             .record(vec![entry])
             .await
             .map_err(|error| error.refusal())?;
-        self.governor.stop_overtaken();
+        self.governor.stop_overtaken().await;
         Ok(())
     }
 

@@ -199,6 +199,12 @@ impl Governor {
         self.record(vec![entry])
             .await
             .map_err(|error| error.refusal())?;
+        self.forget_session(session);
+        self.stop_overtaken().await;
+        Ok(())
+    }
+
+    fn forget_session(&self, session: SessionId) {
         let mut current = self.write();
         current.sessions.remove(&session);
         current.registered.retain(|(of, _), _| *of != session);
@@ -210,7 +216,6 @@ impl Governor {
         });
         let live = live.unwrap_or_default();
         current.bindings.retain(|handle, _| live.contains(handle));
-        Ok(())
     }
 }
 
