@@ -68,7 +68,7 @@ impl Host {
             current.resources = Arc::new(resources);
         }
         governor.look_again(Trigger::PolicyVersionChanged).await?;
-        governor.stop_overtaken();
+        governor.stop_overtaken().await;
         Ok(governor.read().policy.version())
     }
 

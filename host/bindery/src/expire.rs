@@ -33,7 +33,7 @@ impl Governor {
             over.map(|(id, _)| *id).collect::<Vec<_>>()
         });
         for session in over.unwrap_or_default() {
-            self.stop_session(session);
+            self.stop_session(session).await;
             self.close_session(session, SessionEnd::Expired).await?;
         }
         self.questions_over(now).await?;

@@ -94,7 +94,7 @@ impl Host {
             .record(vec![entry])
             .await
             .map_err(|error| error.refusal())?;
-        self.governor.stop_overtaken();
+        self.governor.stop_overtaken().await;
         self.governor
             .questions_over(self.governor.clock.now())
             .await

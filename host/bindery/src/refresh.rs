@@ -296,6 +296,12 @@ impl Governor {
             }
         }
         closed.map_err(|error| error.refusal())?;
+        self.forget_session(session);
+        self.stop_overtaken().await;
+        Ok(())
+    }
+
+    fn forget_session(&self, session: SessionId) {
         let mut current = self.write();
         current.sessions.remove(&session);
         current.registered.retain(|(of, _), _| *of != session);
@@ -307,7 +313,6 @@ impl Governor {
         });
         let live = live.unwrap_or_default();
         current.bindings.retain(|handle, _| live.contains(handle));
-        Ok(())
     }
 }
 

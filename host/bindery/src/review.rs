@@ -86,7 +86,7 @@ impl Host {
             }
         }
         governor.look_again(Trigger::CapabilityEntryChanged).await?;
-        governor.stop_overtaken();
+        governor.stop_overtaken().await;
         Ok(())
     }
 }

@@ -1,21 +1,30 @@
 //! Calls that run now, so that a revocation reaches them (I6).
 //!
 //! Rule: a call is here from its intent to its end; what is ended from outside ends at its
-//! next host call or epoch, like any cancelled call.
+//! next host call or epoch, like any cancelled call, and whoever ended it is answered when
+//! it is gone: until then an effect could still begin.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use bindery_sandbox::Cancel;
 use bindery_types::{CallId, SessionId};
+use tokio::sync::Notify;
 
 use crate::governor::Governor;
+
+/// How long calls that were ended are waited for. A write that was under way when its call
+/// ended is waited for by the call itself, for less than that.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
 
 /// The calls that run, each with what ends it.
 #[derive(Default)]
 pub(crate) struct Running {
     /// Guards the map only; never held while anything else is done.
     calls: Mutex<HashMap<CallId, Cancel>>,
+    /// Told when one is gone.
+    left: Notify,
 }
 
 /// A call that runs; it is taken off the list however it ends.
@@ -37,6 +46,30 @@ impl Running {
         }
     }
 
+    /// Ends these, and waits until none of them can begin anything any more.
+    async fn end(&self, ended: Vec<(CallId, Cancel)>) {
+        for (_, cancel) in &ended {
+            cancel.cancel();
+        }
+        let gone = async {
+            loop {
+                // Registered before looking, so that none is missed that leaves in between.
+                let mut left = std::pin::pin!(self.left.notified());
+                left.as_mut().enable();
+                if !self.lists_any(&ended) {
+                    return;
+                }
+                left.await;
+            }
+        };
+        tokio::time::timeout(GONE_WITHIN, gone).await.ok();
+    }
+
+    fn lists_any(&self, of: &[(CallId, Cancel)]) -> bool {
+        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        of.iter().any(|(call, _)| calls.contains_key(call))
+    }
+
     fn all(&self) -> Vec<(CallId, Cancel)> {
         let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls
@@ -54,38 +87,28 @@ impl Drop for Listed<'_> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         calls.remove(&self.call);
+        drop(calls);
+        self.running.left.notify_waiters();
     }
 }
 
 impl Governor {
     /// Ends the calls of one session.
-    pub(crate) fn stop_session(&self, session: SessionId) {
-        let running = self.running.all();
-        let its = self.look(|state| {
-            let its = |call: &CallId| state.call(*call).is_some_and(|c| c.session == session);
-            let calls = running.iter().filter(|(call, _)| its(call));
-            calls.map(|(_, cancel)| cancel.clone()).collect::<Vec<_>>()
-        });
-        for cancel in its.unwrap_or_default() {
-            cancel.cancel();
-        }
+    pub(crate) async fn stop_session(&self, session: SessionId) {
+        self.stop(|call| call.session == session).await;
     }
 
-    /// Ends the calls whose binding has ended under them.
-    pub(crate) fn stop_overtaken(&self) {
-        let running = self.running.all();
-        let overtaken = self.look(|state| {
-            let over = |call: &CallId| state.call(*call).is_some_and(|c| c.overtaken.is_some());
+    /// Ends the calls whose binding, or session, has ended under them.
+    pub(crate) async fn stop_overtaken(&self) {
+        self.stop(|call| call.overtaken.is_some()).await;
+    }
+
+    async fn stop(&self, which: impl Fn(&bindery_ledger::Call) -> bool) {
+        let mut running = self.running.all();
+        let found = self.look(|state| {
+            running.retain(|(call, _)| state.call(*call).is_some_and(&which));
             running
-                .iter()
-                .filter(|(call, _)| over(call))
-                .map(|(call, _)| *call)
-                .collect::<Vec<_>>()
         });
-        for call in overtaken.unwrap_or_default() {
-            for (_, cancel) in running.iter().filter(|(listed, _)| *listed == call) {
-                cancel.cancel();
-            }
-        }
+        self.running.end(found.unwrap_or_default()).await;
     }
 }

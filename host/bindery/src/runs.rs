@@ -67,7 +67,7 @@ impl Host {
             .record(batch)
             .await
             .map_err(|error| error.refusal())?;
-        governor.stop_overtaken();
+        governor.stop_overtaken().await;
         Ok(())
     }
 }

@@ -257,7 +257,7 @@ impl Session {
         known == Some(true) && self.opened().is_ok()
     }
 
-    /// Ends it; its handles mean nothing any more.
+    /// Ends it, and what still runs in it; its handles mean nothing any more.
     ///
     /// # Errors
     ///
@@ -274,7 +274,7 @@ impl Session {
     ///
     /// As [`Session::end`].
     pub async fn cancel(&self) -> Result<(), Refusal> {
-        self.governor.stop_session(self.id);
+        self.governor.stop_session(self.id).await;
         self.governor
             .close_session(self.id, SessionEnd::Cancelled)
             .await

@@ -72,7 +72,7 @@ impl Host {
             ids
         };
         governor.look_again(Trigger::CapabilityEntryChanged).await?;
-        governor.stop_overtaken();
+        governor.stop_overtaken().await;
         Ok(ids)
     }
 }

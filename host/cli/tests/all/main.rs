@@ -13,6 +13,7 @@ mod ends;
 mod governed;
 mod governed_desk;
 mod governed_kill;
+mod governed_kill_store;
 mod governed_lifecycle;
 mod governed_operate;
 mod governed_waiting;
