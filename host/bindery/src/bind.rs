@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::compose::Planned;
 use crate::decision::decision_event;
-use crate::facts::{About, decided, key_of};
+use crate::facts::{About, decided, key_of, looked_at};
 use crate::held::{Callees, Held, Opened};
 use crate::session::Session;
 
@@ -175,13 +175,27 @@ impl Session {
             arguments_digest: None,
             now: self.governor.clock.now(),
         };
-        let decision = self.governor.look(|state| decided(state, &about, &ask));
+        let stand_in = match row {
+            Some(_) => None,
+            None => current.catalogue.entries().next(),
+        };
+        let decision = self.governor.look(|state| {
+            let powers = stand_in.and_then(|row| current.powers.get(row.descriptor.id()));
+            if let Some((row, powers)) = stand_in.zip(powers) {
+                looked_at(state, &opened, (row, powers));
+            }
+            decided(state, &about, &ask)
+        });
         let decision = decision
             .ok_or_else(|| Refusal::new(ErrorType::Internal, "the ledger shows no state"))?;
+        let granted = matches!(decision.ruling, Ruling::Allow(_));
+        // Digests of schemas take the longer the larger those are: made of what is granted,
+        // so that they tell nothing of what is hidden (I27).
+        let schemas = row.filter(|_| granted);
         Ok(Found {
             key: row.map(|(row, _)| key_of(row)),
             asked: capability.clone(),
-            schemas: row.map(|(row, _)| row.descriptor.schema_refs()),
+            schemas: schemas.map(|(row, _)| row.descriptor.schema_refs()),
             decision,
         })
     }

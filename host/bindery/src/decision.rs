@@ -9,12 +9,11 @@ use std::collections::VecDeque;
 use bindery_ledger::event::Decision as DecisionRecord;
 use bindery_ledger::words::Verdict as Word;
 use bindery_ledger::{Line, Summary};
-use bindery_policy::{Decision, Trace, Verdict};
+use bindery_policy::{Axis, AxisVerdict, Decision, Trace, Verdict};
 use bindery_types::Digest;
 
 /// A decision as the ledger keeps it.
 pub(crate) fn decision_event(decision: &Decision) -> DecisionRecord {
-    use bindery_policy::{Axis, AxisVerdict};
     let asks = decision
         .trace
         .lines()
@@ -24,10 +23,7 @@ pub(crate) fn decision_event(decision: &Decision) -> DecisionRecord {
         .first_block()
         .or(asks)
         .map_or(Axis::Approval, |(axis, _)| axis);
-    let rule = decision
-        .trace
-        .line(Axis::Allow)
-        .and_then(|line| line.rule.as_ref());
+    let told = told(&decision.trace);
     DecisionRecord {
         verdict: match decision.verdict() {
             Verdict::Allow => Word::Allow,
@@ -35,29 +31,41 @@ pub(crate) fn decision_event(decision: &Decision) -> DecisionRecord {
             Verdict::Deny => Word::Deny,
         },
         axis: Line::cut(axis.as_str()),
-        rule: rule.map(|rule| Digest::of(format!("{}:{}", rule.file, rule.line).as_bytes())),
+        rule: told.rule,
         policy_version: decision.policy_version,
         requirement: decision.requirement,
         risk: decision.risk,
-        trace: told(&decision.trace),
+        trace: told.summary,
     }
 }
 
 /// Traces that are kept on a thread: those of the bindings that it serves in turns.
 const KEPT: usize = 4;
 
-thread_local! {
-    static LAST: RefCell<VecDeque<(Trace, Summary)>> = const { RefCell::new(VecDeque::new()) };
+/// What a record says of a trace.
+#[derive(Clone)]
+struct Told {
+    /// Which rule allowed it: a reference that says nothing of the rule.
+    rule: Option<Digest>,
+    summary: Summary,
 }
 
-fn told(trace: &Trace) -> Summary {
+thread_local! {
+    static LAST: RefCell<VecDeque<(Trace, Told)>> = const { RefCell::new(VecDeque::new()) };
+}
+
+fn told(trace: &Trace) -> Told {
     LAST.with_borrow_mut(|last| {
-        if let Some((_, summary)) = last.iter().find(|(known, _)| known == trace) {
-            return summary.clone();
+        if let Some((_, told)) = last.iter().find(|(known, _)| known == trace) {
+            return told.clone();
         }
-        let summary = Summary::new(trace.to_json()).unwrap_or_default();
+        let rule = trace.line(Axis::Allow).and_then(|line| line.rule.as_ref());
+        let told = Told {
+            rule: rule.map(|rule| Digest::of(format!("{}:{}", rule.file, rule.line).as_bytes())),
+            summary: Summary::new(trace.to_json()).unwrap_or_default(),
+        };
         last.truncate(KEPT - 1);
-        last.push_front((trace.clone(), summary.clone()));
-        summary
+        last.push_front((trace.clone(), told.clone()));
+        told
     })
 }

@@ -83,6 +83,14 @@ pub(crate) fn decided(state: &State, about: &About<'_>, ask: &Ask<'_>) -> Decisi
     }
 }
 
+/// Does the work of gathering facts about a row, and says nothing of them: what is absent
+/// takes the time of what is hidden (I27).
+pub(crate) fn looked_at(state: &State, opened: &Opened, (row, powers): (&Row, &Powers)) {
+    let key = key_of(row);
+    let thrown = state.switch_for(&key, &opened.session.who().principal);
+    std::hint::black_box((thrown.map(switch), entry_facts(state, row, powers)));
+}
+
 /// Why `opened` may not know of a row; nothing when it may.
 pub(crate) fn hidden(
     state: &State,

@@ -121,6 +121,20 @@ impl Stand {
         Ok(())
     }
 
+    /// One call that has to be refused.
+    ///
+    /// # Errors
+    ///
+    /// When it is not.
+    pub async fn refused(&self, handle: &str, arguments: &str) -> Result<()> {
+        let options = CallOptions::default();
+        let reply = self.session.call(handle, arguments, &options).await;
+        match reply.run.outcome {
+            Outcome::Refused(_) => Ok(()),
+            other => Err(anyhow!("it was not refused: {other:?}")),
+        }
+    }
+
     /// Calls a second of one thread with an executor of its own.
     ///
     /// # Errors

@@ -34,6 +34,7 @@ fn run() -> Result<String> {
         match word.as_str() {
             // What the row about memory starts as a process of its own.
             memory::VERB => return memory::child(),
+            memory::GOVERNED => return memory::governed_child(),
             opening::VERB => return opening::child(&words.next().unwrap_or_default()),
             "--quick" => pace = Pace::Quick,
             "--json" => json = words.next().map(PathBuf::from),

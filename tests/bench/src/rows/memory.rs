@@ -1,31 +1,49 @@
 //! Resident memory after many calls of every kind against after a few.
 
 use std::process::Command;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use bindery_artefacts::wat;
 use bindery_sandbox::LoadedComponent;
 use bindery_types::{Budget, LimitName};
 
+use super::effectful::store;
 use crate::goal::Goal;
 use crate::pace::Pace;
 use crate::rig::{ASK, Rig, budget, explain, run};
 use crate::row::Row;
+use crate::stand::Kind::Reading;
+use crate::stand::Stand;
 use crate::stats::Pair;
 use crate::tools::said;
 
 /// The argument of the process that measures itself.
 pub const VERB: &str = "resident-memory";
+/// The same, of governed calls that are recorded on disk.
+pub const GOVERNED: &str = "resident-memory-governed";
 
 const ROUNDS: usize = 3;
 const FEW: usize = 100;
 const MANY: usize = 10_000;
 
-/// The row; each round is a process of its own.
+/// The rows; each round is a process of its own.
 pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
+    Ok(vec![
+        row(rig, VERB, "memory", "resident after 10,000 mixed calls")?,
+        row(
+            rig,
+            GOVERNED,
+            "memory-governed",
+            "resident after 10,000 mixed governed calls",
+        )?,
+    ])
+}
+
+fn row(rig: &Rig, verb: &str, id: &str, what: &str) -> Result<Row> {
     let mut pair = Pair::default();
     for _ in 0..rig.pace.long_rounds(ROUNDS) {
-        let text = said(Command::new(std::env::current_exe()?).arg(VERB))?;
+        let text = said(Command::new(std::env::current_exe()?).arg(verb))?;
         let (few, many) = text.trim().split_once(' ').context("two numbers")?;
         pair.ours.push(many.parse()?);
         pair.theirs.push(few.parse()?);
@@ -35,11 +53,11 @@ pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
         mib(&pair.ours),
         mib(&pair.theirs)
     );
-    let row = Row::new("memory", "resident after 10,000 mixed calls", "after 100");
+    let row = Row::new(id, what, "after 100");
     let mut row = row.goal(Goal::AtMost(1.2)).ratio(&pair).note(note);
     // These sides are bytes, not times.
     (row.ours_ns, row.theirs_ns) = (None, None);
-    Ok(vec![row])
+    Ok(row)
 }
 
 fn mib(bytes: &[f64]) -> f64 {
@@ -58,6 +76,37 @@ pub fn child() -> Result<String> {
     let mut sizes = Vec::new();
     for calls in [FEW, MANY.saturating_sub(FEW)] {
         rig.runtime.block_on(calls_of(&rig, &mix, calls, &limits));
+        sizes.push(resident()?);
+    }
+    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    Ok(sizes.join(" "))
+}
+
+/// The same of governed calls, recorded in a store: values, wrong arguments, a handle of
+/// nobody, descriptions.
+///
+/// # Errors
+///
+/// When a guest is missing, the store cannot be made, or the system does not tell.
+pub fn governed_child() -> Result<String> {
+    let rig = Rig::new(Pace::Full)?;
+    let folder = tempfile::tempdir()?;
+    let journal = Arc::new(store(folder.path())?);
+    let stand = Stand::new(&rig.answer.bytes, Reading, Some(journal));
+    let stand = rig.runtime.block_on(stand)?;
+    let mut sizes = Vec::new();
+    for calls in [FEW, MANY.saturating_sub(FEW)] {
+        rig.runtime.block_on(async {
+            for turn in 0..calls {
+                match turn % 4 {
+                    0 => stand.describe(1)?,
+                    1 => stand.refused(&stand.handle, r#"{"question": 7}"#).await?,
+                    2 => stand.refused("nobody's", ASK).await?,
+                    _ => stand.call(1).await?,
+                }
+            }
+            Ok::<_, anyhow::Error>(())
+        })?;
         sizes.push(resident()?);
     }
     let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
