@@ -179,7 +179,7 @@ fn package(admission: &Admission, shape: &Shape) -> Result<String, Refusal> {
 
 /// Why entries are examined.
 #[derive(Clone, Copy)]
-struct Cause {
+pub(crate) struct Cause {
     operation: Operation,
     reason: &'static str,
     trigger: Trigger,
@@ -191,8 +191,14 @@ const ADMITTED: Cause = Cause {
     reason: "a component was admitted",
     trigger: Trigger::DescriptorDigestChanged,
 };
+/// Whatever was seen of an entry counts for a time.
+pub(crate) const LOOKED_AT: Cause = Cause {
+    operation: Operation::Expire,
+    reason: "what was seen of the catalogue was about to expire",
+    trigger: Trigger::EvidenceStale,
+};
 /// What rules grant decides what an entry may be, so other rules examine it again.
-const RULED: Cause = Cause {
+pub(crate) const RULED: Cause = Cause {
     operation: Operation::Configure,
     reason: "the operator replaced the policy",
     trigger: Trigger::PolicyVersionChanged,
@@ -202,7 +208,7 @@ const RULED: Cause = Cause {
 pub(crate) struct Plan {
     cause: Cause,
     catalogue: Catalogue,
-    policy: Policy,
+    policy: Arc<Policy>,
     rows: Vec<(Row, Verdict, Arc<Powers>)>,
     names: std::collections::BTreeMap<CapabilityId, String>,
     before: Digest,
@@ -264,21 +270,25 @@ impl Plan {
             before: current.version(),
             policy_before: current.policy.version(),
             catalogue,
-            policy,
+            policy: Arc::new(policy),
             names,
             after,
         })
     }
 
-    /// The same catalogue under other rules: every entry is examined again.
-    pub(crate) fn under(governor: &Governor, policy: Policy) -> Self {
+    /// The same catalogue under these rules: every entry is examined again.
+    pub(crate) fn under(governor: &Governor, policy: Arc<Policy>, cause: Cause) -> Self {
         let current = governor.read();
-        let catalogue = current.catalogue.clone();
+        let mut catalogue = current.catalogue.clone();
+        let now = governor.clock.now();
+        for row in current.catalogue.entries() {
+            catalogue.observe(row.descriptor.id(), now, now.after_ms(OBSERVED_FOR_MS));
+        }
         let names = names_of(&catalogue, &policy);
         let after = version_of(&catalogue, &policy);
         let rows = again(&current, catalogue.entries(), (&policy, &names), after);
         Self {
-            cause: RULED,
+            cause,
             rows,
             before: current.version(),
             policy_before: current.policy.version(),
@@ -314,7 +324,7 @@ impl Plan {
             current.loaded.insert(loaded.digest(), loaded);
         }
         current.catalogue = self.catalogue;
-        current.policy = Arc::new(self.policy);
+        current.policy = self.policy;
         let Current {
             catalogue, loaded, ..
         } = &mut *current;

@@ -11,7 +11,7 @@ use bindery_ledger::words::{Operation, Trigger};
 use bindery_policy::{Document, Policy, Stage, Stages};
 use bindery_types::{Digest, ErrorType, Refusal};
 
-use crate::admit::Plan;
+use crate::admit::{Plan, RULED};
 use crate::governor::{Governor, compiled, known_names};
 use crate::{Host, Resources};
 
@@ -55,7 +55,7 @@ impl Host {
             if governor.read().policy.version() != policy.version() {
                 // Versions of the catalogue count the rules, and rules decide what an
                 // examination comes to: both are recorded with them.
-                let plan = Plan::under(governor, policy);
+                let plan = Plan::under(governor, Arc::new(policy), RULED);
                 let batch = plan.entries(governor)?;
                 governor
                     .record(batch)

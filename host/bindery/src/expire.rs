@@ -3,12 +3,15 @@
 //! Rule (R-537 … ): nothing that is over answers, whether or not this was asked
 //! for; here it is put on record, at the next verb that could meet it.
 
+use std::sync::Arc;
+
 use bindery_ledger::event::{BindingMoved, EnvironmentAdmitted, ProposalExpired, ProposalVoided};
 use bindery_ledger::words::{EvidenceKind, Lifecycle, Operation, SessionEnd, Trigger};
 use bindery_ledger::{Entry, JournalError, State};
 use bindery_types::{BindingHandle, Moment, Refusal, SessionId};
 
 use crate::Host;
+use crate::admit::{LOOKED_AT, Plan};
 use crate::governor::{Governor, Told};
 use crate::session::SESSION_MS;
 use crate::start::ENVIRONMENT_MS;
@@ -37,7 +40,8 @@ impl Governor {
             self.close_session(session, SessionEnd::Expired).await?;
         }
         self.questions_over(now).await?;
-        self.admit_again(now).await
+        self.admit_again(now).await?;
+        self.look_at_entries(now).await
     }
 
     /// Questions that nobody can answer any more.
@@ -59,6 +63,29 @@ impl Governor {
             self.unless_so_already(entry).await?;
             self.run_of_session_follows(session)?;
         }
+        Ok(())
+    }
+
+    /// What was seen of an entry counts for a time; a host that lives on looks again when it
+    /// is over.
+    async fn look_at_entries(&self, now: Moment) -> Result<(), Refusal> {
+        let due = || {
+            let current = self.read();
+            let mut entries = current.catalogue.entries();
+            entries.any(|row| row.expires_at.is_some_and(|end| end <= now))
+        };
+        if !due() {
+            return Ok(());
+        }
+        let _turn = self.turn().await;
+        if !due() {
+            return Ok(());
+        }
+        let policy = Arc::clone(&self.read().policy);
+        let plan = Plan::under(self, policy, LOOKED_AT);
+        let batch = plan.entries(self)?;
+        self.record(batch).await.map_err(|error| error.refusal())?;
+        plan.take_effect(self, None);
         Ok(())
     }
 

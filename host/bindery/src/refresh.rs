@@ -110,6 +110,7 @@ impl Governor {
                     from,
                     to: version,
                     inputs: vec![CatalogueInput::Descriptors],
+                    standing: None,
                 },
             ))
         };

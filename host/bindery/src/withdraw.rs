@@ -51,13 +51,13 @@ impl Host {
                     from: current.version(),
                     to: version_of(&catalogue, &policy),
                     inputs: vec![CatalogueInput::Descriptors, CatalogueInput::SchemaHashes],
+                    standing: governor.still_there(&catalogue, current.version()),
                 };
                 let mut batch: Vec<_> = replaced
                     .into_iter()
                     .map(|event| governor.entry(&told, event))
                     .collect();
                 batch.push(governor.entry(&told, changed));
-                batch.extend(governor.observed_still(&catalogue, &policy));
                 (catalogue, policy, ids, batch)
             };
             governor

@@ -148,6 +148,17 @@ impl Catalogue {
         entry.map(|entry| entry.trust = trust).is_some()
     }
 
+    /// The host looked at an entry again; whether there is one.
+    pub fn observe(&mut self, id: &CapabilityId, at: Moment, expires_at: Moment) -> bool {
+        let entry = self.entries.get_mut(id);
+        entry
+            .map(|entry| {
+                entry.last_observed_at = at;
+                entry.expires_at = Some(expires_at);
+            })
+            .is_some()
+    }
+
     /// Every entry, in the order of ids.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values()

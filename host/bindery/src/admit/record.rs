@@ -4,14 +4,14 @@
 //! as far as the examination says; one that is known is observed; one that is described
 //! anew is examined anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bindery_catalogue::{Catalogue, Entry as Row, Verdict};
 use bindery_ledger::event::{
     CapabilityDescribed, CapabilityDiscovered, CapabilityMoved, CapabilityObserved,
-    CapabilityRevalidated, CatalogueChanged, EvidenceRecorded, PolicyReplaced,
+    CapabilityRevalidated, CatalogueChanged, EvidenceRecorded, PolicyReplaced, Standing,
 };
-use bindery_ledger::words::{CatalogueInput, EvidenceKind, Lifecycle, Operation};
+use bindery_ledger::words::{CatalogueInput, EvidenceKind, Lifecycle};
 use bindery_ledger::{CapabilityKey, Entry, Line, State, Summary};
 use bindery_policy::{Policy, classify};
 use bindery_types::{
@@ -22,7 +22,7 @@ use serde_json::json;
 use super::{OBSERVED_FOR_MS, Plan, authentication, granted};
 use crate::clock::random;
 use crate::facts::{declared, key_of};
-use crate::governor::{Governor, Told, version_of};
+use crate::governor::{Governor, Told};
 use crate::held::Powers;
 
 /// What the ledger has of an entry.
@@ -32,6 +32,8 @@ struct Known {
     /// Whether it stands there for what an examination found, and not for what a probe, a
     /// call or a person did.
     examined: bool,
+    /// Whether it is of the version that is left now.
+    current: bool,
     generation: u64,
 }
 
@@ -62,6 +64,7 @@ impl Plan {
                 from: self.before,
                 to: self.after,
                 inputs: vec![CatalogueInput::Descriptors, CatalogueInput::SchemaHashes],
+                standing: governor.still_there(&self.catalogue, self.before),
             };
             batch.push(governor.entry(&told, changed));
         }
@@ -89,16 +92,21 @@ impl Plan {
                     let parts = (row, verdict, &**powers);
                     self.revalidate(governor, parts, known.generation, &mut batch)?;
                 }
-                (mine, Some(known)) => {
-                    if let Some((_, verdict, _)) = mine {
-                        // who examines it again has looked at it again.
-                        let evidence = EvidenceId::from_random(random()?);
-                        let seen = examined(governor, &key, verdict, evidence);
-                        batch.push(governor.entry(&told, seen));
-                    }
+                (Some((_, verdict, _)), Some(known)) => {
+                    // who examines it again has looked at it again.
+                    let evidence = EvidenceId::from_random(random()?);
+                    let seen = examined(governor, &key, verdict, evidence);
+                    batch.push(governor.entry(&told, seen));
                     let seen = observed(governor, row, known.generation, self.after);
                     batch.push(governor.entry(&told, seen));
                 }
+                // What stands was said of all of them at once, but for records that an
+                // earlier host left.
+                (None, Some(known)) if !known.current => {
+                    let seen = observed(governor, row, known.generation, self.after);
+                    batch.push(governor.entry(&told, seen));
+                }
+                (None, Some(_)) => {}
                 (None, None) => {}
             }
         }
@@ -120,6 +128,7 @@ impl Plan {
                 examined: last.is_some_and(|last| last.kind == EvidenceKind::Reflected),
                 descriptor: description.map(|description| description.descriptor_digest),
                 lifecycle: capability.lifecycle,
+                current: capability.catalog_version == self.before,
                 generation,
             };
             Some((key, known))
@@ -262,26 +271,21 @@ fn observed(
 }
 
 impl Governor {
-    /// The records that say that what is left of a catalogue is as it was, at its new
-    /// version.
-    pub(crate) fn observed_still(&self, catalogue: &Catalogue, policy: &Policy) -> Vec<Entry> {
-        let version = version_of(catalogue, policy);
-        let told = self.own(Operation::Admit, "the rest of the catalogue is as it was");
-        let known = self.look(|state| {
-            let generation = state
-                .environment()
-                .map(|environment| environment.generation);
-            let generation = generation.unwrap_or_default();
-            let rows = catalogue.entries().filter(|row| {
-                let known = state.capability(&key_of(row));
-                let known = known.and_then(|known| known.description.as_ref());
-                known.is_some_and(|known| known.descriptor_digest == row.descriptor.digest())
-            });
-            rows.map(|row| observed(self, row, generation, version))
-                .collect::<Vec<_>>()
-        });
-        let known = known.unwrap_or_default().into_iter();
-        known.map(|event| self.entry(&told, event)).collect()
+    /// What is in `catalogue` as it was at the version `before`; nothing to say when the
+    /// ledger shows nothing.
+    pub(crate) fn still_there(&self, catalogue: &Catalogue, before: Digest) -> Option<Standing> {
+        let there: BTreeSet<CapabilityKey> = catalogue.entries().map(key_of).collect();
+        let now = self.clock.now();
+        self.look(|state| {
+            let gone = state
+                .capabilities()
+                .filter(|(key, known)| known.catalog_version == before && !there.contains(*key));
+            Standing {
+                except: gone.map(|(key, _)| key.clone()).collect(),
+                last_observed_at: now,
+                expires_at: now.after_ms(OBSERVED_FOR_MS),
+            }
+        })
     }
 }
 

@@ -371,7 +371,7 @@ fn refer(capability: &mut Capability, evidence: &[EvidenceId]) {
 }
 
 ///
-fn check_times(now: Moment, observed: Moment, expires: Moment) -> Result<(), Rejection> {
+pub(super) fn check_times(now: Moment, observed: Moment, expires: Moment) -> Result<(), Rejection> {
     if observed > now || expires <= observed {
         return Err(Rejection::Malformed {
             what: "an observation is not in the future, and expires after it",

@@ -3,9 +3,10 @@
 use bindery_types::Digest;
 
 use super::At;
+use super::capability::check_times;
 use crate::event::{
     BudgetSet, CatalogueChanged, EnvironmentAdmitted, GenerationRaised, PolicyReplaced,
-    RevocationLifted, Revoked, StageSwitched,
+    RevocationLifted, Revoked, StageSwitched, Standing,
 };
 use crate::key::{CapabilityKey, Target};
 use crate::rejection::Rejection;
@@ -61,7 +62,11 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn catalogue_changed(&mut self, event: &CatalogueChanged) -> Result<(), Rejection> {
+    pub(super) fn catalogue_changed(
+        &mut self,
+        at: &At<'_>,
+        event: &CatalogueChanged,
+    ) -> Result<(), Rejection> {
         if event.inputs.is_empty() || event.from == event.to {
             return Err(Rejection::Malformed {
                 what: "a version changes because an input did",
@@ -79,7 +84,37 @@ impl State {
                 .map(|environment| &mut environment.catalog_version)
                 .ok_or(Rejection::NoEnvironment)?,
         };
-        replace(current, event.from, event.to, "catalogue version")
+        replace(current, event.from, event.to, "catalogue version")?;
+        match &event.standing {
+            Some(_) if event.session.is_some() => Err(Rejection::Malformed {
+                what: "what stands is said of the registry, not of a session",
+            }),
+            Some(standing) => self.still_stands(at, (event.from, event.to), standing),
+            None => Ok(()),
+        }
+    }
+
+    /// what was current at the version that was left is current at the new one.
+    fn still_stands(
+        &mut self,
+        at: &At<'_>,
+        (from, to): (Digest, Digest),
+        standing: &Standing,
+    ) -> Result<(), Rejection> {
+        check_times(at.now, standing.last_observed_at, standing.expires_at)?;
+        let generation = self.environment.as_ref().map(|known| known.generation);
+        for (key, capability) in self.capabilities.iter_mut() {
+            let current = capability.catalog_version == from
+                && Some(capability.environment_generation) == generation;
+            if !current || standing.except.contains(key) {
+                continue;
+            }
+            capability.catalog_version = to;
+            capability.last_observed_at = standing.last_observed_at;
+            capability.expires_at = standing.expires_at;
+            capability.changed_by = at.sequence;
+        }
+        Ok(())
     }
 
     pub(super) fn policy_replaced(&mut self, event: &PolicyReplaced) -> Result<(), Rejection> {

@@ -91,7 +91,7 @@ impl State {
             Event::HostStarted(_) => Ok(()),
             Event::EnvironmentAdmitted(e) => self.environment_admitted(at, e),
             Event::GenerationRaised(e) => self.generation_raised(at, e),
-            Event::CatalogueChanged(e) => self.catalogue_changed(e),
+            Event::CatalogueChanged(e) => self.catalogue_changed(at, e),
             Event::PolicyReplaced(e) => self.policy_replaced(e),
             Event::StageSwitched(e) => self.stage_switched(e),
             Event::WriteGateAccepted(_) => {

@@ -4,7 +4,7 @@
 use bindery_types::{Digest, EnvironmentId, Moment, Provider, SessionId, Tenant};
 use serde::{Deserialize, Serialize};
 
-use crate::key::{BucketKey, Target};
+use crate::key::{BucketKey, CapabilityKey, Target};
 use crate::text::Line;
 use crate::words::{CatalogueInput, RaisedBy};
 
@@ -72,6 +72,23 @@ pub struct CatalogueChanged {
     pub to: Digest,
     /// Which of the eight inputs changed.
     pub inputs: Vec<CatalogueInput>,
+    /// What of the old version is in the new one as it was; `None` when nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
+}
+
+/// The host looked at every record that was current at the old version, and found it as it
+/// was: one statement, where a record for each would make the ledger grow with the square
+/// of the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Standing {
+    /// Those that are not there any more.
+    pub except: Vec<CapabilityKey>,
+    /// When it looked; not in the future.
+    pub last_observed_at: Moment,
+    /// When it has to be looked at again.
+    pub expires_at: Moment,
 }
 
 /// The effective rules changed.

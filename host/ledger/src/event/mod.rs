@@ -25,7 +25,7 @@ pub use capability::{
 };
 pub use environment::{
     BudgetSet, CatalogueChanged, EnvironmentAdmitted, GenerationRaised, HostStarted,
-    PolicyReplaced, RevocationLifted, Revoked, StageSwitched, WriteGateAccepted,
+    PolicyReplaced, RevocationLifted, Revoked, StageSwitched, Standing, WriteGateAccepted,
 };
 pub use proposal::{
     ProposalApproved, ProposalDenied, ProposalExpired, ProposalMade, ProposalVoided,

@@ -315,6 +315,7 @@ fn a_call_never_crosses_a_generation_a_catalogue_or_a_policy_i8_r539_r524_r544()
                 from: digest("seen 1"),
                 to: digest("seen 2"),
                 inputs: vec![CatalogueInput::Aliases],
+                standing: None,
             },
         )
         .unwrap();

@@ -450,6 +450,7 @@ fn an_older_or_expired_record_is_not_bound_until_it_is_observed_again_r321_r322_
             from: world.catalogue,
             to: digest("catalogue 2"),
             inputs: vec![CatalogueInput::Descriptors],
+            standing: None,
         })
         .unwrap();
     world.catalogue = digest("catalogue 2");
@@ -473,4 +474,40 @@ fn an_older_or_expired_record_is_not_bound_until_it_is_observed_again_r321_r322_
     world.bind(1, 0, "reader").unwrap();
     world.now += MINUTE;
     assert!(world.bind(2, 0, "reader").is_err(), "R-339");
+}
+
+/// one statement for all that stand, none for those that do not.
+#[test]
+fn what_stands_in_a_new_version_is_current_and_what_is_excepted_is_not() {
+    let mut world = World::new();
+    world.open_session(0).unwrap();
+    let standing = Standing {
+        except: vec![capability("writer")],
+        last_observed_at: world.moment(),
+        expires_at: world.in_ms(MINUTE),
+    };
+    let changed = CatalogueChanged {
+        session: None,
+        from: world.catalogue,
+        to: digest("catalogue 2"),
+        inputs: vec![CatalogueInput::Descriptors],
+        standing: Some(standing.clone()),
+    };
+    let future = Standing {
+        expires_at: standing.last_observed_at,
+        ..standing
+    };
+    let wrong = CatalogueChanged {
+        standing: Some(future),
+        ..changed.clone()
+    };
+    assert!(
+        world.operator(wrong).is_err(),
+        "it expires before it is seen"
+    );
+    world.operator(changed).unwrap();
+    world.catalogue = digest("catalogue 2");
+    world.bind(1, 0, "reader").unwrap();
+    let missing = rejected(world.bind(2, 0, "writer"));
+    assert!(matches!(missing, Rejection::Missing { .. }), "{missing}");
 }

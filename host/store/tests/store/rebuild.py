@@ -56,6 +56,14 @@ def generation_raised(s, at, e):
 def catalogue_changed(s, at, e):
     whose = s["environment"] if e["session"] is None else s["sessions"][e["session"]]
     whose["catalog_version"] = e["to"]
+    standing = e.get("standing")
+    for key, one in s["capabilities"].items() if standing else ():
+        current = (one["catalog_version"] == e["from"] and
+                   one["environment_generation"] == s["environment"]["generation"])
+        if current and key not in standing["except"]:
+            one.update(catalog_version=e["to"], changed_by=at,
+                       last_observed_at=standing["last_observed_at"],
+                       expires_at=standing["expires_at"])
 
 
 def policy_replaced(s, at, e):

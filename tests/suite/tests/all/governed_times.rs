@@ -160,3 +160,24 @@ async fn a_lease_is_prolonged_within_the_hosts_ceiling_and_its_parents_i10() {
     let reply = call(&stand.session, &own, &hello()).await;
     assert!(matches!(reply.run.outcome, Outcome::Refused(_)));
 }
+
+/// C-09, R-339: a host that lives for months is no less a host.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_lives_on_looks_at_its_catalogue_again_by_itself() {
+    clock!(NOW);
+    let mut stand = Stand::new(ALLOW, Resources::default(), |builder| {
+        builder.clock(|| at(&NOW))
+    })
+    .await;
+    stand.admit("echo.wasm", echo()).await;
+    for month in 0..3 {
+        for _ in 0..31 {
+            go(&NOW, DAY_MS);
+            stand.host.expire().await.unwrap();
+        }
+        let session = stand.host.session(spec(10 + month, "tester")).await;
+        stand.session = session.unwrap();
+        let bound = stand.bind(ECHO, None).await.unwrap();
+        assert_callable(&stand, &bound).await;
+    }
+}
