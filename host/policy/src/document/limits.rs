@@ -115,9 +115,14 @@ pub(super) fn read(top: &mut Section<'_>) -> Limits {
         .into_iter()
         .map(|(name, limit, _)| (name, limit))
         .collect();
+    let aggregates = aggregates(&mut top.section("aggregates"));
+    let section = top.section("budgets");
+    let said = limits(&section);
+    let budgets = budgets(&section, &said, &ceilings);
+    fit(&section, &said, (&budgets, &aggregates));
     Limits {
-        budgets: budgets(&top.section("budgets"), &ceilings),
-        aggregates: aggregates(&mut top.section("aggregates")),
+        budgets,
+        aggregates,
         rates: rates(&mut top.section("rates")),
         leases: leases(top.section("leases")),
         approvals: approvals(top.section("approvals")),
@@ -140,9 +145,13 @@ pub(super) fn limits(section: &Section<'_>) -> Vec<(LimitName, Limit, usize)> {
     limits
 }
 
-fn budgets(section: &Section<'_>, ceilings: &BTreeMap<LimitName, Limit>) -> Budget {
+fn budgets(
+    section: &Section<'_>,
+    said: &[(LimitName, Limit, usize)],
+    ceilings: &BTreeMap<LimitName, Limit>,
+) -> Budget {
     let mut budget = Budget::default();
-    for (name, limit, at) in limits(section) {
+    for (name, limit, at) in said.iter().copied() {
         let key = section.key(name.as_str());
         if let Some(ceiling) = ceilings.get(&name).filter(|ceiling| limit > **ceiling) {
             let message =
@@ -166,6 +175,40 @@ fn budgets(section: &Section<'_>, ceilings: &BTreeMap<LimitName, Limit>) -> Budg
         }
     }
     budget
+}
+
+/// What one call reserves fits into what all calls may use together: otherwise none could
+/// ever start.
+fn fit(
+    section: &Section<'_>,
+    said: &[(LimitName, Limit, usize)],
+    (budget, aggregates): (&Budget, &BTreeMap<Subject, BTreeMap<Counter, Limit>>),
+) {
+    const RESERVED: [(LimitName, Counter); 4] = [
+        (LimitName::Fuel, Counter::Fuel),
+        (LimitName::Deadline, Counter::Time),
+        (LimitName::EgressBytes, Counter::EgressBytes),
+        (LimitName::WrittenBytes, Counter::WrittenBytes),
+    ];
+    for (name, counter) in RESERVED {
+        let Some((_, _, at)) = said.iter().find(|(said, ..)| *said == name) else {
+            continue;
+        };
+        for (subject, of_subject) in aggregates {
+            let together = of_subject.get(&counter).copied();
+            let Some(together) = together.filter(|together| budget.get(name) > *together) else {
+                continue;
+            };
+            let message = format!(
+                "one call reserves {}, and `aggregates.{}.{}` is {together}: no call could start; raise that, too",
+                budget.get(name),
+                subject.as_str(),
+                counter.as_str()
+            );
+            let key = section.key(name.as_str());
+            section.reader.fault(*at, &key, message, &[]);
+        }
+    }
 }
 
 fn aggregates(section: &mut Section<'_>) -> BTreeMap<Subject, BTreeMap<Counter, Limit>> {

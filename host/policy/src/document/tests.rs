@@ -158,9 +158,22 @@ fn a_value_above_a_hard_ceiling_is_refused() {
         );
     }
     assert!(
-        Document::parse("f", "[budgets]\nfuel = \"unlimited\"\n").is_ok(),
+        Document::parse(
+            "f",
+            "[budgets]\nfuel = \"unlimited\"\n[aggregates.session]\nfuel = \"unlimited\"\n"
+        )
+        .is_ok(),
         "X62: said in words"
     );
+    for (one, together) in [("unlimited", "1e9"), ("5e9", "1e9")] {
+        let text =
+            format!("[budgets]\nfuel = \"{one}\"\n[aggregates.principal]\nfuel = \"{together}\"\n");
+        let said = faults(&text);
+        assert!(
+            said[0].to_string().contains("no call could start"),
+            "{said:?}"
+        );
+    }
 }
 
 #[test]
