@@ -200,8 +200,12 @@ impl<'r> Section<'r> {
     fn parse<T: FromStr<Err: Display>>(&self, key: &str, text: &str, at: usize) -> Option<T> {
         text.parse()
             .map_err(|error: T::Err| {
-                self.reader
-                    .fault(at, &self.key(key), format!("{error}; got `{text}`"), &[]);
+                let error = error.to_string();
+                let message = match error.contains(text) {
+                    true => error,
+                    false => format!("{error}; got `{}`", without_userinfo(text)),
+                };
+                self.reader.fault(at, &self.key(key), message, &[]);
             })
             .ok()
     }
@@ -422,5 +426,20 @@ pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
         DeValue::Datetime(_) => "a time",
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
+    }
+}
+
+/// A text as it may be shown: who and with which password stands before the host of a URL
+/// is no matter of an error.
+fn without_userinfo(text: &str) -> String {
+    let authority = text.find("://").map(|at| at + 3);
+    let at = authority.and_then(|from| {
+        let rest = text.get(from..)?;
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        Some((from, from + rest.get(..end)?.rfind('@')?))
+    });
+    match at.and_then(|(from, at)| Some((text.get(..from)?, text.get(at..)?))) {
+        Some((before, after)) => format!("{before}…{after}"),
+        None => text.to_owned(),
     }
 }

@@ -169,10 +169,7 @@ fn a_value_above_a_hard_ceiling_is_refused() {
         let text =
             format!("[budgets]\nfuel = \"{one}\"\n[aggregates.principal]\nfuel = \"{together}\"\n");
         let said = faults(&text);
-        assert!(
-            said[0].to_string().contains("no call could start"),
-            "{said:?}"
-        );
+        assert!(said[0].contains("no call could start"), "{said:?}");
     }
 }
 
@@ -308,4 +305,14 @@ fn a_limit_that_nothing_enforces_is_named_and_every_other_is_not_r_316() {
         "aggregates.principal.probes",
     ];
     assert_eq!(idle(some), named);
+}
+
+#[test]
+fn a_fault_says_a_wrong_word_once_and_no_password_at_all() {
+    let grant = "[grants.api]\nkind = \"endpoint\"\nmethods = [\"GET\"]\nurl = \"https://me:CANARY@api.test/\"\n";
+    let said = faults(grant).join("\n");
+    assert!(!said.contains("CANARY"), "{said}");
+    assert!(said.contains("https://…@api.test/"), "{said}");
+    let said = faults("[[policy.rule]]\ndecision = \"alow\"\n").join("\n");
+    assert_eq!(said.matches("alow").count(), 1, "{said}");
 }
