@@ -3,6 +3,8 @@
 //! Rule: the operator's verb. Whatever it implemented is no entry any more; what
 //! was bound to it cannot be verified, and ends. Nothing else is put in its place.
 
+use std::collections::BTreeSet;
+
 use bindery_ledger::event::{CatalogueChanged, PolicyReplaced};
 use bindery_ledger::words::{CatalogueInput, Operation, Trigger};
 use bindery_types::{CapabilityId, Digest, ErrorType, Refusal};
@@ -52,12 +54,29 @@ impl Host {
                     to: version_of(&catalogue, &policy),
                     inputs: vec![CatalogueInput::Descriptors, CatalogueInput::SchemaHashes],
                 };
-                let mut batch: Vec<_> = replaced
+                let rows = catalogue.entries();
+                let left = rows.map(|row| row.descriptor.origin().provider.clone());
+                let left: BTreeSet<_> = left.chain([governor.own.clone()]).collect();
+                let raised = governor.raised(|providers| {
+                    let of = current
+                        .catalogue
+                        .entries()
+                        .filter(|row| ids.contains(row.descriptor.id()));
+                    for provider in of.map(|row| &row.descriptor.origin().provider) {
+                        if !left.contains(provider) {
+                            providers.remove(provider);
+                        }
+                    }
+                });
+                let raised_to = raised.as_ref().map(|raised| raised.to);
+                let raised = raised.map(|raised| governor.entry(&told, raised));
+                let mut batch: Vec<_> = raised.into_iter().collect();
+                let replaced = replaced
                     .into_iter()
-                    .map(|event| governor.entry(&told, event))
-                    .collect();
+                    .map(|event| governor.entry(&told, event));
+                batch.extend(replaced);
                 batch.push(governor.entry(&told, changed));
-                batch.extend(governor.observed_still(&catalogue, &policy));
+                batch.extend(governor.observed_still(&catalogue, &policy, raised_to));
                 (catalogue, policy, ids, batch)
             };
             governor

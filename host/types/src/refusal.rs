@@ -199,6 +199,8 @@ pub struct Refusal {
     message: Cow<'static, str>,
     operator: Option<String>,
     details: Map<String, Value>,
+    /// Another category than its type's, where one type has causes of several.
+    category: Option<Category>,
 }
 
 impl Refusal {
@@ -210,6 +212,7 @@ impl Refusal {
             message: message.into(),
             operator: None,
             details: Map::new(),
+            category: None,
         }
     }
 
@@ -225,6 +228,18 @@ impl Refusal {
     pub fn for_caller(mut self) -> Self {
         self.operator = None;
         self
+    }
+
+    /// The same in another category than its type is in by itself.
+    #[must_use]
+    pub fn in_category(mut self, category: Category) -> Self {
+        self.category = Some(category);
+        self
+    }
+
+    /// Its category.
+    pub fn category(&self) -> Category {
+        self.category.unwrap_or_else(|| self.kind.category())
     }
 
     /// Adds one machine-readable detail.
@@ -253,6 +268,7 @@ impl Refusal {
             message: map(&self.message).into(),
             operator: self.operator.as_deref().map(&map),
             details,
+            category: self.category,
         }
     }
 
@@ -281,7 +297,7 @@ impl Refusal {
     pub fn to_json(&self) -> Value {
         serde_json::json!({
             "type": self.kind,
-            "category": self.kind.category(),
+            "category": self.category(),
             "message": self.message,
             "blame": self.kind.blame(),
             "details": self.details,

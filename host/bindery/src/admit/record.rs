@@ -4,16 +4,21 @@
 //! as far as the examination says; one that is known is observed; one that is described
 //! anew is examined anew.
 
+use std::collections::BTreeSet;
+
 use bindery_catalogue::{Catalogue, Entry as Row, Verdict};
 use bindery_ledger::event::{
     CapabilityDescribed, CapabilityDiscovered, CapabilityMoved, CapabilityObserved,
-    CapabilityRevalidated, CatalogueChanged, EvidenceRecorded, PolicyReplaced,
+    CapabilityRevalidated, CatalogueChanged, EvidenceRecorded, GenerationRaised, PolicyReplaced,
 };
-use bindery_ledger::words::{CatalogueInput, EvidenceKind, Lifecycle, Operation, Trigger};
+use bindery_ledger::words::{
+    CatalogueInput, EvidenceKind, Lifecycle, Operation, RaisedBy, Trigger,
+};
 use bindery_ledger::{CapabilityKey, Entry, Line, State, Summary};
 use bindery_policy::{Policy, classify};
 use bindery_types::{
-    CapabilityId, Digest, ErrorType, EvidenceId, Refusal, ValidationStatus, canonical_digest,
+    CapabilityId, Digest, ErrorType, EvidenceId, Provider, Refusal, ValidationStatus,
+    canonical_digest,
 };
 use serde_json::json;
 
@@ -31,6 +36,13 @@ impl Plan {
     pub(super) fn entries(&self, governor: &Governor) -> Result<Vec<Entry>, Refusal> {
         let told = governor.own(Operation::Admit, "a component was admitted");
         let mut batch = Vec::new();
+        let raised = governor.raised(|providers| {
+            let rows = self.rows.iter();
+            let new = rows.map(|(row, ..)| row.descriptor.origin().provider.clone());
+            providers.extend(new);
+        });
+        let raised_to = raised.as_ref().map(|raised| raised.to);
+        batch.extend(raised.map(|raised| governor.entry(&told, raised)));
         if self.policy.version() != self.policy_before {
             let replaced = PolicyReplaced {
                 from: self.policy_before,
@@ -47,7 +59,8 @@ impl Plan {
             };
             batch.push(governor.entry(&told, changed));
         }
-        let known = governor.look(|state| self.known(state)).unwrap_or_default();
+        let known = governor.look(|state| self.known(state, raised_to));
+        let known = known.unwrap_or_default();
         for row in self.catalogue.entries() {
             let mine = self
                 .rows
@@ -56,7 +69,8 @@ impl Plan {
             let place = known.iter().find(|(key, ..)| *key == key_of(row));
             match (mine, place) {
                 (Some((row, verdict, powers)), None) => {
-                    self.introduce(governor, row, verdict, powers, &mut batch)?;
+                    let parts = (row, verdict, &**powers);
+                    self.introduce(governor, parts, raised_to, &mut batch)?;
                 }
                 (Some((row, verdict, powers)), Some((_, digest, generation)))
                     if *digest != Some(row.descriptor.digest()) =>
@@ -82,10 +96,11 @@ impl Plan {
 
     /// Which entries the ledger has a record of, each with the descriptor that is recorded,
     /// and the generation it is at.
-    fn known(&self, state: &State) -> Vec<Known> {
-        let generation = state
+    fn known(&self, state: &State, raised_to: Option<u64>) -> Vec<Known> {
+        let now = state
             .environment()
             .map_or(0, |environment| environment.generation);
+        let generation = raised_to.unwrap_or(now);
         let rows = self.catalogue.entries().map(key_of);
         rows.filter_map(|key| {
             let description = state.capability(&key)?.description.as_ref();
@@ -167,9 +182,8 @@ impl Plan {
     fn introduce(
         &self,
         governor: &Governor,
-        row: &Row,
-        verdict: &Verdict,
-        powers: &Powers,
+        (row, verdict, powers): (&Row, &Verdict, &Powers),
+        raised_to: Option<u64>,
         batch: &mut Vec<Entry>,
     ) -> Result<(), Refusal> {
         let descriptor = &row.descriptor;
@@ -194,7 +208,7 @@ impl Plan {
             CapabilityDiscovered {
                 capability: key.clone(),
                 environment,
-                environment_generation: generation,
+                environment_generation: raised_to.unwrap_or(generation),
                 catalog_version: self.after,
                 source: origin.kind,
                 origin_ref: Line::cut(&origin.descriptor_ref),
@@ -232,16 +246,41 @@ fn observed(
 }
 
 impl Governor {
+    /// C-09: another set of providers is another generation; nothing when `change` leaves
+    /// the set as it is.
+    pub(crate) fn raised(
+        &self,
+        change: impl FnOnce(&mut BTreeSet<Provider>),
+    ) -> Option<GenerationRaised> {
+        let environment = self.look(|state| state.environment().cloned()).flatten()?;
+        let before: BTreeSet<Provider> = environment.providers.iter().cloned().collect();
+        let mut after = before.clone();
+        change(&mut after);
+        (after != before).then(|| GenerationRaised {
+            from: environment.generation,
+            to: environment.generation.saturating_add(1),
+            raised_by: RaisedBy::ProviderSet,
+            tenant: environment.tenant,
+            providers: after.into_iter().collect(),
+            expires_at: environment.expires_at,
+        })
+    }
+
     /// The records that say that what is left of a catalogue is as it was, at its new
     /// version.
-    pub(crate) fn observed_still(&self, catalogue: &Catalogue, policy: &Policy) -> Vec<Entry> {
+    pub(crate) fn observed_still(
+        &self,
+        catalogue: &Catalogue,
+        policy: &Policy,
+        raised_to: Option<u64>,
+    ) -> Vec<Entry> {
         let version = version_of(catalogue, policy);
         let told = self.own(Operation::Admit, "the rest of the catalogue is as it was");
         let known = self.look(|state| {
             let generation = state
                 .environment()
                 .map(|environment| environment.generation);
-            let generation = generation.unwrap_or_default();
+            let generation = raised_to.or(generation).unwrap_or_default();
             let rows = catalogue.entries().filter(|row| {
                 let known = state.capability(&key_of(row));
                 let known = known.and_then(|known| known.description.as_ref());
