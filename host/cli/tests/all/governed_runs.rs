@@ -97,7 +97,12 @@ fn files(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
             true => files(&path, found),
             false => {
                 let bytes = std::fs::read(&path).unwrap();
-                found.insert(path, bytes);
+                // What a reader of the database works with holds nothing that is stored.
+                let name = path.to_string_lossy();
+                let empty = name.ends_with("-wal") && bytes.is_empty();
+                if !empty && !name.ends_with("-shm") {
+                    found.insert(path, bytes);
+                }
             }
         }
     }
@@ -123,10 +128,11 @@ fn a_store_opened_under_both_settings_keeps_its_bytes_and_its_records() {
         std::fs::write(site.path("bindery.toml"), other).unwrap();
         assert_eq!(records(), told, "{preset}: the same records");
         site.ok(&["session", "list"]);
-        assert!(
-            bytes() == before,
-            "{preset}: no byte of the store is another"
-        );
+        let after = bytes();
+        let differ = |path: &&PathBuf| after.get(*path) != before.get(*path);
+        let all = before.keys().chain(after.keys());
+        let others: Vec<&PathBuf> = all.filter(differ).collect();
+        assert!(others.is_empty(), "{preset}: {others:?}");
     }
     // What a host writes comes after what is there.
     std::fs::write(

@@ -119,13 +119,17 @@ fn the_categories_of_failures_are_kept_apart() {
 /// same type; what a rule says no to keeps its own.
 #[test]
 fn what_is_outside_the_scope_is_told_apart_from_what_policy_blocks() {
-    for (wanted, category) in [
-        ("R-285", "invalid_scope"),
-        ("R-268", "invalid_scope"),
-        ("R-287", "invalid_scope"),
-        ("R-292", "blocked_policy"),
+    for (wanted, axis, category) in [
+        ("R-285", "agent", "invalid_scope"),
+        ("R-268", "agent", "invalid_scope"),
+        ("R-287", "workspace", "invalid_scope"),
+        ("R-292", "allow", "blocked_policy"),
     ] {
-        let mut rows = TWINS.iter().filter(|(row, ..)| *row == wanted).peekable();
+        let by = format!("deny {axis} ");
+        let rows = TWINS.iter();
+        let mut rows = rows
+            .filter(|(row, _, _, said)| *row == wanted && said.starts_with(&by))
+            .peekable();
         assert!(rows.peek().is_some(), "{wanted}");
         for (row, verb, change, _) in rows {
             let refusal = Rig::new(*verb).with(change).decide().refusal().unwrap();
