@@ -338,6 +338,8 @@ fn cause(
         return (Lifecycle::Stale, trigger);
     }
     match decision.trace.first_block().map(|(axis, _)| axis) {
+        // what was agreed in another environment is agreed again, or not at all.
+        Some(Axis::Environment) => (Lifecycle::Stale, Trigger::EnvironmentGenerationExpired),
         //
         Some(Axis::Credential) => (Lifecycle::Stale, Trigger::AuthenticationRevoked),
         //

@@ -30,22 +30,23 @@ pub(crate) fn start(governor: &Governor) -> Result<(), Refusal> {
         Refusal::new(ErrorType::Internal, "the host's own tenant is no name")
             .for_operator(error.to_string())
     })?;
-    let providers = vec![governor.own.clone()];
-    let generation = governor.look(|state| {
-        state.environment().map_or(1, |old| {
-            let same =
-                old.id == people.environment && old.tenant == tenant && old.providers == providers;
-            if same {
-                old.generation
-            } else {
-                old.generation.saturating_add(1)
+    // Who provides is known when components are admitted again; until then it is who did.
+    let known = governor.look(|state| {
+        state.environment().map(|old| {
+            let same = old.id == people.environment && old.tenant == tenant;
+            match same {
+                true => (old.generation, old.providers.clone()),
+                false => (old.generation.saturating_add(1), vec![governor.own.clone()]),
             }
         })
     });
+    let (generation, providers) = known
+        .flatten()
+        .unwrap_or_else(|| (1, vec![governor.own.clone()]));
     let admitted = EnvironmentAdmitted {
         environment: people.environment.clone(),
         tenant,
-        generation: generation.unwrap_or(1),
+        generation,
         catalog_version: current.version(),
         policy_version: current.policy.version(),
         providers,

@@ -3,6 +3,8 @@
 //! Rule: the operator's verb. Whatever it implemented is no entry any more; what
 //! was bound to it cannot be verified, and ends. Nothing else is put in its place.
 
+use std::collections::BTreeSet;
+
 use bindery_ledger::event::{CatalogueChanged, PolicyReplaced};
 use bindery_ledger::words::{CatalogueInput, Operation, Trigger};
 use bindery_types::{CapabilityId, Digest, ErrorType, Refusal};
@@ -51,12 +53,28 @@ impl Host {
                     from: current.version(),
                     to: version_of(&catalogue, &policy),
                     inputs: vec![CatalogueInput::Descriptors, CatalogueInput::SchemaHashes],
-                    standing: governor.still_there(&catalogue, current.version()),
+                    standing: governor.still_there(&catalogue, current.version(), |_| false),
                 };
-                let mut batch: Vec<_> = replaced
+                let rows = catalogue.entries();
+                let left = rows.map(|row| row.descriptor.origin().provider.clone());
+                let left: BTreeSet<_> = left.chain([governor.own.clone()]).collect();
+                let raised = governor.raised(|providers| {
+                    let of = current
+                        .catalogue
+                        .entries()
+                        .filter(|row| ids.contains(row.descriptor.id()));
+                    for provider in of.map(|row| &row.descriptor.origin().provider) {
+                        if !left.contains(provider) {
+                            providers.remove(provider);
+                        }
+                    }
+                });
+                let raised = raised.map(|raised| governor.entry(&told, raised));
+                let mut batch: Vec<_> = raised.into_iter().collect();
+                let replaced = replaced
                     .into_iter()
-                    .map(|event| governor.entry(&told, event))
-                    .collect();
+                    .map(|event| governor.entry(&told, event));
+                batch.extend(replaced);
                 batch.push(governor.entry(&told, changed));
                 (catalogue, policy, ids, batch)
             };

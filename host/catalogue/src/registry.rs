@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use bindery_types::{CapabilityId, Digest, ErrorType, Refusal, TrustStatus, ValidationStatus};
+use bindery_types::{
+    CapabilityId, Digest, ErrorType, Moment, Refusal, TrustStatus, ValidationStatus,
+};
 
 use crate::entry::Entry;
 

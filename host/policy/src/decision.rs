@@ -48,8 +48,8 @@
 use std::sync::Arc;
 
 use bindery_types::{
-    ApprovalRequirement, Budget, CapabilityId, Digest, ErrorType, Moment, NextAction, ProposalId,
-    Refusal, Risk, SideEffectClass,
+    ApprovalRequirement, Budget, CapabilityId, Category, Digest, ErrorType, Moment, NextAction,
+    ProposalId, Refusal, Risk, SideEffectClass,
 };
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -289,6 +289,14 @@ impl Denial {
     pub fn refusal(&self) -> Refusal {
         let refusal =
             Refusal::new(self.kind, self.reason.caller_text()).for_operator(self.operator.clone());
+        // what is outside of agent, workspace or resources is told apart from what a
+        // rule says no to, by its category beside the same type.
+        let outside = matches!(self.axis, Axis::Agent | Axis::Workspace | Axis::Scope)
+            && self.kind.category() == Category::BlockedPolicy;
+        let refusal = match outside {
+            true => refusal.in_category(Category::InvalidScope),
+            false => refusal,
+        };
         let silent = [
             Reason::NotVisible,
             Reason::NoLongerVisible,

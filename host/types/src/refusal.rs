@@ -210,6 +210,8 @@ pub struct Refusal {
     details: Map<String, Value>,
     /// What this caller is not offered, of what the type offers: a bit for each.
     barred: u8,
+    /// Another category than its type's, where one type has causes of several.
+    category: Option<Category>,
 }
 
 impl Refusal {
@@ -222,6 +224,7 @@ impl Refusal {
             operator: None,
             details: Map::new(),
             barred: 0,
+            category: None,
         }
     }
 
@@ -257,6 +260,18 @@ impl Refusal {
         }
     }
 
+    /// The same in another category than its type is in by itself.
+    #[must_use]
+    pub fn in_category(mut self, category: Category) -> Self {
+        self.category = Some(category);
+        self
+    }
+
+    /// Its category.
+    pub fn category(&self) -> Category {
+        self.category.unwrap_or_else(|| self.kind.category())
+    }
+
     /// Adds one machine-readable detail.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
@@ -284,6 +299,7 @@ impl Refusal {
             operator: self.operator.as_deref().map(&map),
             details,
             barred: self.barred,
+            category: self.category,
         }
     }
 
@@ -312,7 +328,7 @@ impl Refusal {
     pub fn to_json(&self) -> Value {
         serde_json::json!({
             "type": self.kind,
-            "category": self.kind.category(),
+            "category": self.category(),
             "message": self.message,
             "blame": self.kind.blame(),
             "details": self.details,

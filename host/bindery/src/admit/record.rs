@@ -9,13 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use bindery_catalogue::{Catalogue, Entry as Row, Verdict};
 use bindery_ledger::event::{
     CapabilityDescribed, CapabilityDiscovered, CapabilityMoved, CapabilityObserved,
-    CapabilityRevalidated, CatalogueChanged, EvidenceRecorded, PolicyReplaced, Standing,
+    CapabilityRevalidated, CatalogueChanged, EvidenceRecorded, GenerationRaised, PolicyReplaced,
+    Standing,
 };
-use bindery_ledger::words::{CatalogueInput, EvidenceKind, Lifecycle};
+use bindery_ledger::words::{CatalogueInput, EvidenceKind, Lifecycle, RaisedBy};
 use bindery_ledger::{CapabilityKey, Entry, Line, State, Summary};
 use bindery_policy::{Policy, classify};
 use bindery_types::{
-    CapabilityId, Digest, ErrorType, EvidenceId, Refusal, ValidationStatus, canonical_digest,
+    CapabilityId, Digest, ErrorType, EvidenceId, Provider, Refusal, ValidationStatus,
+    canonical_digest,
 };
 use serde_json::json;
 
@@ -51,6 +53,13 @@ impl Plan {
     pub(crate) fn entries(&self, governor: &Governor) -> Result<Vec<Entry>, Refusal> {
         let told = governor.own(self.cause.operation, self.cause.reason);
         let mut batch = Vec::new();
+        let raised = governor.raised(|providers| {
+            let rows = self.rows.iter();
+            let new = rows.map(|(row, ..)| row.descriptor.origin().provider.clone());
+            providers.extend(new);
+        });
+        let raised_to = raised.as_ref().map(|raised| raised.to);
+        batch.extend(raised.map(|raised| governor.entry(&told, raised)));
         if self.policy.version() != self.policy_before {
             let replaced = PolicyReplaced {
                 from: self.policy_before,
@@ -64,11 +73,15 @@ impl Plan {
                 from: self.before,
                 to: self.after,
                 inputs: vec![CatalogueInput::Descriptors, CatalogueInput::SchemaHashes],
-                standing: governor.still_there(&self.catalogue, self.before),
+                standing: governor.still_there(&self.catalogue, self.before, |key| {
+                    // These have records of their own below.
+                    self.rows.iter().any(|(mine, ..)| key_of(mine) == *key)
+                }),
             };
             batch.push(governor.entry(&told, changed));
         }
-        let known = governor.look(|state| self.known(state)).unwrap_or_default();
+        let known = governor.look(|state| self.known(state, raised_to));
+        let known = known.unwrap_or_default();
         for row in self.catalogue.entries() {
             let mine = self
                 .rows
@@ -77,14 +90,16 @@ impl Plan {
             let key = key_of(row);
             match (mine, known.get(&key)) {
                 (Some((row, verdict, powers)), None) => {
-                    self.introduce(governor, row, verdict, powers, &mut batch)?;
+                    let parts = (row, verdict, &**powers);
+                    self.introduce(governor, parts, raised_to, &mut batch)?;
                 }
                 (Some((row, verdict, powers)), Some(known))
                     if known.lifecycle == Lifecycle::Rejected
                         && known.examined
                         && verdict.status != ValidationStatus::Rejected =>
                 {
-                    self.introduce(governor, row, verdict, powers, &mut batch)?;
+                    let parts = (row, verdict, &**powers);
+                    self.introduce(governor, parts, raised_to, &mut batch)?;
                 }
                 (Some((row, verdict, powers)), Some(known))
                     if known.lifecycle != Lifecycle::Rejected && known.differs(row, verdict) =>
@@ -114,10 +129,11 @@ impl Plan {
     }
 
     /// Which entries the ledger has a record of.
-    fn known(&self, state: &State) -> BTreeMap<CapabilityKey, Known> {
-        let generation = state
+    fn known(&self, state: &State, raised_to: Option<u64>) -> BTreeMap<CapabilityKey, Known> {
+        let now = state
             .environment()
             .map_or(0, |environment| environment.generation);
+        let generation = raised_to.unwrap_or(now);
         let rows = self.catalogue.entries().map(key_of);
         rows.filter_map(|key| {
             let capability = state.capability(&key)?;
@@ -206,9 +222,8 @@ impl Plan {
     fn introduce(
         &self,
         governor: &Governor,
-        row: &Row,
-        verdict: &Verdict,
-        powers: &Powers,
+        (row, verdict, powers): (&Row, &Verdict, &Powers),
+        raised_to: Option<u64>,
         batch: &mut Vec<Entry>,
     ) -> Result<(), Refusal> {
         let descriptor = &row.descriptor;
@@ -233,7 +248,7 @@ impl Plan {
             CapabilityDiscovered {
                 capability: key.clone(),
                 environment,
-                environment_generation: generation,
+                environment_generation: raised_to.unwrap_or(generation),
                 catalog_version: self.after,
                 source: origin.kind,
                 origin_ref: Line::cut(&origin.descriptor_ref),
@@ -271,15 +286,41 @@ fn observed(
 }
 
 impl Governor {
-    /// What is in `catalogue` as it was at the version `before`; nothing to say when the
-    /// ledger shows nothing.
-    pub(crate) fn still_there(&self, catalogue: &Catalogue, before: Digest) -> Option<Standing> {
+    /// C-09: another set of providers is another generation; nothing when `change` leaves
+    /// the set as it is.
+    pub(crate) fn raised(
+        &self,
+        change: impl FnOnce(&mut BTreeSet<Provider>),
+    ) -> Option<GenerationRaised> {
+        let environment = self.look(|state| state.environment().cloned()).flatten()?;
+        let before: BTreeSet<Provider> = environment.providers.iter().cloned().collect();
+        let mut after = before.clone();
+        change(&mut after);
+        (after != before).then(|| GenerationRaised {
+            from: environment.generation,
+            to: environment.generation.saturating_add(1),
+            raised_by: RaisedBy::ProviderSet,
+            tenant: environment.tenant,
+            providers: after.into_iter().collect(),
+            expires_at: environment.expires_at,
+        })
+    }
+
+    /// What is in `catalogue` as it was at the version `before`, but for what is said
+    /// `elsewhere`; nothing to say when the ledger shows nothing.
+    pub(crate) fn still_there(
+        &self,
+        catalogue: &Catalogue,
+        before: Digest,
+        elsewhere: impl Fn(&CapabilityKey) -> bool,
+    ) -> Option<Standing> {
         let there: BTreeSet<CapabilityKey> = catalogue.entries().map(key_of).collect();
         let now = self.clock.now();
         self.look(|state| {
-            let gone = state
-                .capabilities()
-                .filter(|(key, known)| known.catalog_version == before && !there.contains(*key));
+            let gone = state.capabilities().filter(|(key, known)| {
+                let stands = there.contains(*key) && !elsewhere(key);
+                known.catalog_version == before && !stands
+            });
             Standing {
                 except: gone.map(|(key, _)| key.clone()).collect(),
                 last_observed_at: now,

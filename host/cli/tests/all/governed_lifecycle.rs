@@ -34,7 +34,8 @@ fn the_whole_lifecycle_runs_over_a_host_r_054_to_r_058() {
     let binding = site.ok(&["binding", &handle]);
     assert_eq!(binding["now"]["status"], "bound");
     let generation = &binding["trace"]["generation"]["value"];
-    assert_eq!(*generation, json!(1), "R-781");
+    let manifest = site.ok(&["env"]);
+    assert_eq!(*generation, manifest["environment_generation"], "R-781");
     site.ok(&["release", &handle, "--reason", "done"]);
     let (code, refused) = site.json(&["call", &handle]);
     assert_eq!(

@@ -31,7 +31,7 @@ fn a_run_is_shown_with_its_session_and_its_actions_and_moves_by_the_table_alone(
     let run = opened["run"]["id"].as_str().unwrap().to_owned();
     let handle = site.bind(READ, &[]);
     for _ in 0..2 {
-        site.ok(&["call", &handle, "--args", ARGUMENTS]);
+        site.ok(&["call", &handle, ARGUMENTS]);
     }
     let shown = site.ok(&["session", "show"])["run"].clone();
     assert_eq!(
@@ -55,7 +55,7 @@ fn a_run_is_shown_with_its_session_and_its_actions_and_moves_by_the_table_alone(
         "--reason",
         "it is done",
     ]);
-    let (_, after) = site.json(&["call", &handle, "--args", ARGUMENTS]);
+    let (_, after) = site.json(&["call", &handle, ARGUMENTS]);
     assert_eq!(after["error"]["type"], "binding_stale", "R-534");
 }
 
@@ -81,12 +81,12 @@ fn an_operator_renews_reviews_and_invalidates_and_a_model_does_only_the_first() 
             (4, &json!("permission_denied"))
         );
     }
-    site.ok(&["call", &handle, "--args", ARGUMENTS]);
+    site.ok(&["call", &handle, ARGUMENTS]);
     let unknown = ["invalidate", READ, "--finding", "a_feeling"];
     let (code, _) = site.json(&[&unknown[..], &said[..]].concat());
     assert_eq!(code, 2, "a closed set");
     assert_eq!(site.ok(&asked)["bindings_ended"], 1);
-    let (_, after) = site.json(&["call", &handle, "--args", ARGUMENTS]);
+    let (_, after) = site.json(&["call", &handle, ARGUMENTS]);
     assert_eq!(after["error"]["type"], "binding_stale");
 }
 
@@ -97,7 +97,12 @@ fn files(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
             true => files(&path, found),
             false => {
                 let bytes = std::fs::read(&path).unwrap();
-                found.insert(path, bytes);
+                // What a reader of the database works with holds nothing that is stored.
+                let name = path.to_string_lossy();
+                let empty = name.ends_with("-wal") && bytes.is_empty();
+                if !empty && !name.ends_with("-shm") {
+                    found.insert(path, bytes);
+                }
             }
         }
     }
@@ -108,7 +113,7 @@ fn files(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
 fn a_store_opened_under_both_settings_keeps_its_bytes_and_its_records() {
     let site = Site::new(ALLOW);
     site.admit(&file_tools());
-    site.ok(&["call", READ, "--args", ARGUMENTS]);
+    site.ok(&["call", READ, ARGUMENTS]);
     let bytes = || {
         let mut found = BTreeMap::new();
         files(&site.path(".bindery"), &mut found);
@@ -123,10 +128,11 @@ fn a_store_opened_under_both_settings_keeps_its_bytes_and_its_records() {
         std::fs::write(site.path("bindery.toml"), other).unwrap();
         assert_eq!(records(), told, "{preset}: the same records");
         site.ok(&["session", "list"]);
-        assert!(
-            bytes() == before,
-            "{preset}: no byte of the store is another"
-        );
+        let after = bytes();
+        let differ = |path: &&PathBuf| after.get(*path) != before.get(*path);
+        let all = before.keys().chain(after.keys());
+        let others: Vec<&PathBuf> = all.filter(differ).collect();
+        assert!(others.is_empty(), "{preset}: {others:?}");
     }
     // What a host writes comes after what is there.
     std::fs::write(

@@ -103,12 +103,12 @@ impl State {
     ) -> Result<(), Rejection> {
         check_times(at.now, standing.last_observed_at, standing.expires_at)?;
         let generation = self.environment.as_ref().map(|known| known.generation);
+        let generation = generation.ok_or(Rejection::NoEnvironment)?;
         for (key, capability) in self.capabilities.iter_mut() {
-            let current = capability.catalog_version == from
-                && Some(capability.environment_generation) == generation;
-            if !current || standing.except.contains(key) {
+            if capability.catalog_version != from || standing.except.contains(key) {
                 continue;
             }
+            capability.environment_generation = generation;
             capability.catalog_version = to;
             capability.last_observed_at = standing.last_observed_at;
             capability.expires_at = standing.expires_at;

@@ -115,6 +115,36 @@ fn the_categories_of_failures_are_kept_apart() {
     }
 }
 
+/// what is outside of agent, workspace or resources has its own category beside the
+/// same type; what a rule says no to keeps its own.
+#[test]
+fn what_is_outside_the_scope_is_told_apart_from_what_policy_blocks() {
+    for (wanted, axis, category) in [
+        ("R-285", "agent", "invalid_scope"),
+        ("R-268", "agent", "invalid_scope"),
+        ("R-287", "workspace", "invalid_scope"),
+        ("R-292", "allow", "blocked_policy"),
+    ] {
+        let by = format!("deny {axis} ");
+        let rows = TWINS.iter();
+        let mut rows = rows
+            .filter(|(row, _, _, said)| *row == wanted && said.starts_with(&by))
+            .peekable();
+        assert!(rows.peek().is_some(), "{wanted}");
+        for (row, verb, change, _) in rows {
+            let refusal = Rig::new(*verb).with(change).decide().refusal().unwrap();
+            let denied = [ErrorType::PermissionDenied, ErrorType::BindingDenied];
+            assert!(denied.contains(&refusal.kind()), "{row}");
+            assert_eq!(refusal.to_json()["category"], category, "{row}");
+        }
+    }
+    let foreign = Rig::new(Verb::Bind)
+        .with(|rig| rig.scope = Some(scope(json!({ "grants": { "nowhere": {} } }))))
+        .decide();
+    let refusal = foreign.refusal().unwrap();
+    assert_eq!(refusal.to_json()["category"], "invalid_scope", "a resource");
+}
+
 /// … R-761: the list is closed, and no text of anybody gets into it.
 #[test]
 fn no_next_action_widens_installs_escalates_or_repeats_whatever_a_message_proposes() {

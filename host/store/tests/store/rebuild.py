@@ -58,10 +58,9 @@ def catalogue_changed(s, at, e):
     whose["catalog_version"] = e["to"]
     standing = e.get("standing")
     for key, one in s["capabilities"].items() if standing else ():
-        current = (one["catalog_version"] == e["from"] and
-                   one["environment_generation"] == s["environment"]["generation"])
-        if current and key not in standing["except"]:
+        if one["catalog_version"] == e["from"] and key not in standing["except"]:
             one.update(catalog_version=e["to"], changed_by=at,
+                       environment_generation=s["environment"]["generation"],
                        last_observed_at=standing["last_observed_at"],
                        expires_at=standing["expires_at"])
 

@@ -165,6 +165,33 @@ async fn findings_are_refused_while_their_stage_is_off_and_lower_stages_work_on(
     assert_ended(&stand, &bound, ErrorType::BindingStale, trigger).await;
 }
 
+/// C-09.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_set_of_publishers_is_another_generation_and_ends_what_was_bound_in_the_last() {
+    let mut stand = two(ALLOW).await;
+    let generation = |stand: &Stand| stand.session.environment().unwrap().environment_generation;
+    let first = generation(&stand);
+    let bound = stand.bind(ECHO, None).await.unwrap();
+    let late = echo_as("test:late/late@1.0.0", "text");
+    stand.admit("late.wasm", late).await;
+    assert_eq!(generation(&stand), first, "the same publishers");
+    assert_callable(&stand, &bound).await;
+    let admission = Admission::by_operator("beta".parse().unwrap(), "beta.wasm");
+    let beta = echo_as("test:beta/beta@1.0.0", "text");
+    let admitted = stand.host.admit(beta, admission).await.unwrap();
+    assert_eq!(generation(&stand), first + 1);
+    let trigger = Trigger::EnvironmentGenerationExpired;
+    assert_ended(&stand, &bound, ErrorType::BindingStale, trigger).await;
+    let again = stand.bind(ECHO, None).await.unwrap();
+    assert_callable(&stand, &again).await;
+    let digest = admitted[0].implementation_digest;
+    stand.host.withdraw(digest, "not used").await.unwrap();
+    assert_eq!(generation(&stand), first + 2, "a generation never sinks");
+    assert_ended(&stand, &again, ErrorType::BindingStale, trigger).await;
+    let raised = stand.count("generation_raised");
+    assert_eq!(raised, 3, "acme came, beta came, beta went");
+}
+
 ///
 #[tokio::test(flavor = "multi_thread")]
 async fn a_component_that_leaves_the_catalogue_ends_its_bindings_and_no_others() {
