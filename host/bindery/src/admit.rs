@@ -208,6 +208,7 @@ impl Plan {
             let message = "the component exports no function that JSON can call";
             return Err(Refusal::new(ErrorType::ComponentInvalid, message));
         }
+        let recorded = governor.look(|state| state.environment().map(|e| e.catalog_version));
         let names = names_of(&catalogue, &current.policy);
         let policy = compiled(&current.document, &known_names(&names))?;
         let after = version_of(&catalogue, &policy);
@@ -218,7 +219,8 @@ impl Plan {
         });
         Ok(Self {
             rows: rows.collect(),
-            before: current.version(),
+            // The ledger's: new rules change what the entries come to, and no entry.
+            before: recorded.flatten().unwrap_or_else(|| current.version()),
             policy_before: current.policy.version(),
             catalogue,
             policy,
