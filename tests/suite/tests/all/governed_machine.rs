@@ -26,7 +26,9 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::governed_double::Double;
-use crate::governed_model::{Aim, Expected, MINUTE, Model, Rules, SLOTS, START, Verb, Which};
+use crate::governed_model::{
+    Aim, Answer, Expected, MINUTE, Model, Rules, SLOTS, START, Verb, Which,
+};
 use crate::governed_scene::{FRAME, echo};
 use crate::governed_store::{ALL, Place, open_store, place, records_in};
 
@@ -346,7 +348,8 @@ impl Machine {
                 .into(),
             Verb::BadReload => {
                 let text = format!(
-                    "{FRAME}{GRANT}[[policy.rule]]\ndecision = \"deny\"\nnames = [\"no_such\"]\n"
+                    "{FRAME}{GRANT}[[policy.rule]]\ndecision = \"allow\"\n\
+                     why = \"a name\"\nnames = [\"no_such\"]\n"
                 );
                 let wrong = Document::parse("bindery.toml", &text).unwrap();
                 let version = host.policy_version();
@@ -568,9 +571,44 @@ impl ReferenceStateMachine for Reference {
         let any_held = (slot(), 0..count).boxed();
         let held = match own.is_empty() {
             true => any_held,
-            false => prop_oneof![7 => prop::sample::select(own), 1 => any_held].boxed(),
+            false => prop_oneof![7 => prop::sample::select(own.clone()), 1 => any_held].boxed(),
         };
-        let questions = 0..model.questions.len().max(1);
+        let any_question = (0..model.questions.len().max(1)).boxed();
+        let pending: Vec<usize> = (model.questions.iter().enumerate())
+            .filter(|(_, question)| question.answer == Answer::Pending)
+            .map(|(place, _)| place)
+            .collect();
+        let questions = match pending.is_empty() {
+            true => any_question,
+            false => prop_oneof![5 => prop::sample::select(pending), 1 => any_question].boxed(),
+        };
+        // Whoever was given an answer repeats his call.
+        let answered: Vec<(usize, usize, u8)> = (model.questions.iter())
+            .filter(|question| question.answer == Answer::Yes)
+            .filter_map(|question| {
+                let slot = own
+                    .iter()
+                    .find(|(_, binding)| *binding == question.binding)?
+                    .0;
+                Some((slot, question.binding, question.argument))
+            })
+            .collect();
+        let (repeats, answered) = match answered.is_empty() {
+            true => (1, vec![(0, 0, 0)]),
+            false => (24, answered),
+        };
+        // A session that is open is seldom replaced by another.
+        let empty: Vec<usize> = (0..SLOTS)
+            .filter(|slot| model.slots[*slot].is_none())
+            .collect();
+        let opened = match empty.is_empty() {
+            true => 1,
+            false => 8,
+        };
+        let empty = match empty.is_empty() {
+            true => slot().boxed(),
+            false => prop::sample::select(empty).boxed(),
+        };
         let aim = || {
             prop_oneof![
                 3 => which().prop_map(Aim::Capability),
@@ -592,24 +630,26 @@ impl ReferenceStateMachine for Reference {
         let key = || prop::option::weighted(0.5, 0..3_u8);
         prop_oneof![
             1 => which().prop_map(Verb::Admit),
-            4 => (slot(), 0..2_usize).prop_map(|(slot, principal)| Verb::Open { slot, principal }),
+            opened => (empty, 0..2_usize).prop_map(|(slot, principal)| Verb::Open { slot, principal }),
             1 => (slot(), any::<bool>()).prop_map(|(slot, cancel)| Verb::End { slot, cancel }),
-            8 => (slot(), which(), prop::bool::weighted(0.8), ttl()).prop_map(
+            16 => (slot(), which(), prop::bool::weighted(0.8), ttl()).prop_map(
                 |(slot, which, writing, ttl)| Verb::Bind { slot, which, writing, ttl }),
-            4 => (held.clone(), any::<bool>(), ttl()).prop_map(
+            8 => (held.clone(), any::<bool>(), ttl()).prop_map(
                 |((slot, binding), writing, ttl)| Verb::Narrow { slot, binding, writing, ttl }),
-            16 => (held.clone(), key(), 0..3_u8).prop_map(
+            40 => (held.clone(), key(), 0..3_u8).prop_map(
                 |((slot, binding), key, argument)| Verb::Call { slot, binding, key, argument }),
-            2 => held.clone().prop_map(|(slot, binding)| Verb::Release { slot, binding }),
+            repeats => prop::sample::select(answered).prop_map(
+                |(slot, binding, argument)| Verb::Call { slot, binding, key: None, argument }),
+            3 => held.clone().prop_map(|(slot, binding)| Verb::Release { slot, binding }),
             1 => (0..count).prop_map(Verb::RevokeBinding),
             1 => aim().prop_map(Verb::Revoke),
-            2 => lifted.prop_map(Verb::Lift),
-            3 => rules.prop_map(Verb::Reload),
+            6 => lifted.prop_map(Verb::Lift),
+            5 => rules.prop_map(Verb::Reload),
             1 => Just(Verb::BadReload),
-            4 => questions.clone().prop_map(Verb::Approve),
-            1 => questions.prop_map(Verb::Deny),
+            12 => questions.clone().prop_map(Verb::Approve),
+            4 => questions.prop_map(Verb::Deny),
             1 => Just(Verb::Restart),
-            3 => (-3_i64..4).prop_map(|minutes| Verb::Clock(minutes * 60_000)),
+            4 => (-3_i64..4).prop_map(|minutes| Verb::Clock(minutes * 60_000)),
             2 => slot().prop_map(Verb::Look),
         ]
         .boxed()
