@@ -81,6 +81,28 @@ impl Scene {
         self.site.path(".bindery/store")
     }
 
+    /// What a damage comes to: told of, with nothing sent; or, where no record stands on it,
+    /// nothing at all, and then every call is still there. Gives whether it was told of.
+    fn damaged(&self, calls: usize, of: &str) -> bool {
+        let before = self.sent();
+        if self.send().0 == 0 {
+            assert_eq!(self.sent(), before + 1);
+            self.is_whole(calls + 1, of);
+            return false;
+        }
+        assert_eq!(self.sent(), before, "{of}: I12");
+        self.is_refused(of, &["integrity_failed", "store_unavailable"]);
+        true
+    }
+
+    /// So many calls are on record, and all of the chain is as it was written.
+    fn is_whole(&self, calls: usize, of: &str) {
+        let actions = self.site.ok(&["actions"]);
+        let actions = actions["actions"].as_array().unwrap().iter();
+        let known = actions.filter(|action| action["status"] == "succeeded");
+        assert_eq!(known.count(), calls, "{of}: I19, none is missing");
+    }
+
     /// Every command that needs the store says so, and has no effect.
     fn is_refused(&self, of: &str, kinds: &[&str]) {
         let before = self.sent();
@@ -293,21 +315,15 @@ fn a_changed_byte_anywhere_in_the_store_is_told_of_and_nothing_is_sent() {
             changed.read_exact_at(&mut byte, at).unwrap();
             changed.write_all_at(&[byte[0] ^ 0x41], at).unwrap();
             drop(changed);
-            let before = scene.sent();
-            if scene.send().0 == 0 {
-                // A byte that no record stands on: the store is what it was.
-                assert_eq!(scene.sent(), before + 1);
-                unharmed += 1;
-            } else {
-                assert_eq!(scene.sent(), before, "{of}: I12");
-                scene.is_refused(&of, &["integrity_failed", "store_unavailable"]);
-                refused += 1;
+            match scene.damaged(3, &of) {
+                true => refused += 1,
+                false => unharmed += 1,
             }
             kept.back(&store);
         }
     }
     println!("{refused} changes were told of, {unharmed} were of no record");
-    assert!(refused > unharmed && refused >= 10, "{refused}, {unharmed}");
+    assert!(refused >= 10, "{refused}, {unharmed}");
     assert_eq!(scene.send().0, 0, "as it was, it goes on");
 }
 
@@ -332,7 +348,11 @@ fn a_cut_or_missing_file_of_the_store_is_told_of_and_nothing_is_sent() {
                 .set_len(left)
                 .unwrap();
             let of = format!("{name} cut to {left} of {length}");
-            scene.is_refused(&of, &["integrity_failed", "store_unavailable"]);
+            let refused = scene.damaged(1, &of);
+            // The mark stands there twice, so that a torn write leaves one; and a database may
+            // end in room that nothing was written to.
+            let spare = name == "mark" && left > 0 || left + 4_096 >= length && left > 4_096;
+            assert!(refused || spare, "{of}");
             kept.back(&store);
         }
         std::fs::remove_file(&file).unwrap();
