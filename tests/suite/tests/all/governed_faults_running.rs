@@ -96,7 +96,7 @@ impl Scene {
 
 /// The key that calls through a binding add to.
 fn key_of(bound: &Bound) -> String {
-    bound.handle.to_string()[..12].to_owned()
+    bound.handle.to_string().chars().take(12).collect()
 }
 
 /// The ways in which authority under a call ends.

@@ -11,7 +11,8 @@ use proptest::test_runner::TestRunner;
 use proptest_state_machine::ReferenceStateMachine;
 use serde_json::Value;
 
-use crate::governed_machine::{Machine, Reference};
+use crate::governed_machine::Machine;
+use crate::governed_verbs::Reference;
 
 /// What the other program makes of an export.
 fn rebuilt(lines: &[u8]) -> Result<Value, String> {
