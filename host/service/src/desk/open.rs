@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bindery::ledger::{Actor, Entry, Journal, JournalError, Kept, Line, Memory, Query, Record};
 use bindery::{Digest, ErrorType, Host, HostBuilder, Moment, Provider, Refusal, Rights};
-use bindery_store::{Inspection, Options, Store};
+use bindery_store::{Inspection, Options, Store, StoreError};
 use cap_std::AmbientAuthority;
 use tokio::sync::Notify;
 
@@ -100,7 +100,8 @@ fn journals(place: &Place, recording: Recording) -> Result<Journals, Refusal> {
                 // Nothing was ever recorded: that is an empty record, and none is made.
                 return Ok((memory(), memory()));
             }
-            let inspection = Inspection::open(&store, None).map_err(|error| error.refusal())?;
+            let inspection =
+                Inspection::open(&store, None).map_err(|error| unusable(&store, &error))?;
             Ok((memory(), Arc::new(Reading(inspection))))
         }
     }
@@ -129,7 +130,25 @@ pub fn store(folder: &std::path::Path) -> Result<Store, Refusal> {
         runtime: Line::cut(concat!("bindery ", env!("CARGO_PKG_VERSION"))),
         mark: None,
     };
-    Store::open(folder, &options).map_err(|error| error.refusal())
+    Store::open(folder, &options).map_err(|error| unusable(folder, &error))
+}
+
+/// What is wrong with a store, where it is, and what may be done about it.
+fn unusable(folder: &std::path::Path, error: &StoreError) -> Refusal {
+    let refusal = error.refusal();
+    let next = match (refusal.kind(), error) {
+        // It says itself whom to ask.
+        (_, StoreError::Owned { .. }) => return refusal,
+        (ErrorType::IntegrityFailed, _) => {
+            "keep the folder as it is for whoever looks into it, then put back the whole folder \
+             from one backup"
+        }
+        _ => "give its owner room and the right to write there, then start again",
+    };
+    refusal.for_operator(format!(
+        "{error}; the store is `{}`: {next}",
+        folder.display()
+    ))
 }
 
 fn now() -> Moment {

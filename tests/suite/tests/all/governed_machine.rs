@@ -21,14 +21,15 @@ use bindery_artefacts::rust_guest;
 use bindery_store::Store;
 use bindery_types::ApprovalRequirement;
 use proptest::prelude::*;
-use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
+use proptest_state_machine::{StateMachineTest, prop_state_machine};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::governed_double::Double;
-use crate::governed_model::{Aim, Expected, MINUTE, Model, Rules, SLOTS, START, Verb, Which};
+use crate::governed_model::{Aim, Expected, Model, Rules, SLOTS, START, Verb, Which};
 use crate::governed_scene::{FRAME, echo};
 use crate::governed_store::{ALL, Place, open_store, place, records_in};
+use crate::governed_verbs::Reference;
 
 /// The time of the one machine that runs.
 static CLOCK: AtomicU64 = AtomicU64::new(START);
@@ -346,7 +347,8 @@ impl Machine {
                 .into(),
             Verb::BadReload => {
                 let text = format!(
-                    "{FRAME}{GRANT}[[policy.rule]]\ndecision = \"deny\"\nnames = [\"no_such\"]\n"
+                    "{FRAME}{GRANT}[[policy.rule]]\ndecision = \"allow\"\n\
+                     why = \"a name\"\nnames = [\"no_such\"]\n"
                 );
                 let wrong = Document::parse("bindery.toml", &text).unwrap();
                 let version = host.policy_version();
@@ -536,92 +538,6 @@ fn spec(number: usize, principal: usize) -> SessionSpec {
         deny: Vec::new(),
         project: None,
         stages: None,
-    }
-}
-
-pub(crate) struct Reference;
-
-impl ReferenceStateMachine for Reference {
-    type State = Model;
-    type Transition = Verb;
-
-    fn init_state() -> BoxedStrategy<Model> {
-        Just(Model::new()).boxed()
-    }
-
-    /// Anything may be tried at any time; most tries go through what is held by who holds it.
-    fn transitions(model: &Model) -> BoxedStrategy<Verb> {
-        let which = || prop_oneof![2 => Just(Which::Reader), 3 => Just(Which::Writer)];
-        let slot = || 0..SLOTS;
-        let ttl = || prop::option::of(MINUTE / 2..4 * MINUTE);
-        let own: Vec<(usize, usize)> = (model.bindings.iter().enumerate())
-            .filter_map(|(binding, held)| {
-                let of = |open: &crate::governed_model::Opened| open.number == held.session;
-                let slot = model
-                    .slots
-                    .iter()
-                    .position(|open| open.as_ref().is_some_and(of))?;
-                Some((slot, binding))
-            })
-            .collect();
-        let count = model.bindings.len().max(1);
-        let any_held = (slot(), 0..count).boxed();
-        let held = match own.is_empty() {
-            true => any_held,
-            false => prop_oneof![7 => prop::sample::select(own), 1 => any_held].boxed(),
-        };
-        let questions = 0..model.questions.len().max(1);
-        let aim = || {
-            prop_oneof![
-                3 => which().prop_map(Aim::Capability),
-                2 => (0..2_usize).prop_map(Aim::Principal),
-                1 => Just(Aim::All),
-            ]
-        };
-        let lifted: Vec<Aim> = model.switches.iter().copied().collect();
-        let lifted = match lifted.is_empty() {
-            true => aim().boxed(),
-            false => prop::sample::select(lifted).boxed(),
-        };
-        let rules = prop_oneof![
-            2 => Just(Rules::Both),
-            1 => Just(Rules::ReaderOnly),
-            4 => Just(Rules::AskForWriter),
-            1 => Just(Rules::BothOtherwise),
-        ];
-        let key = || prop::option::weighted(0.5, 0..3_u8);
-        prop_oneof![
-            1 => which().prop_map(Verb::Admit),
-            4 => (slot(), 0..2_usize).prop_map(|(slot, principal)| Verb::Open { slot, principal }),
-            1 => (slot(), any::<bool>()).prop_map(|(slot, cancel)| Verb::End { slot, cancel }),
-            8 => (slot(), which(), prop::bool::weighted(0.8), ttl()).prop_map(
-                |(slot, which, writing, ttl)| Verb::Bind { slot, which, writing, ttl }),
-            4 => (held.clone(), any::<bool>(), ttl()).prop_map(
-                |((slot, binding), writing, ttl)| Verb::Narrow { slot, binding, writing, ttl }),
-            16 => (held.clone(), key(), 0..3_u8).prop_map(
-                |((slot, binding), key, argument)| Verb::Call { slot, binding, key, argument }),
-            2 => held.clone().prop_map(|(slot, binding)| Verb::Release { slot, binding }),
-            1 => (0..count).prop_map(Verb::RevokeBinding),
-            1 => aim().prop_map(Verb::Revoke),
-            2 => lifted.prop_map(Verb::Lift),
-            3 => rules.prop_map(Verb::Reload),
-            1 => Just(Verb::BadReload),
-            4 => questions.clone().prop_map(Verb::Approve),
-            1 => questions.prop_map(Verb::Deny),
-            1 => Just(Verb::Restart),
-            3 => (-3_i64..4).prop_map(|minutes| Verb::Clock(minutes * 60_000)),
-            2 => slot().prop_map(Verb::Look),
-        ]
-        .boxed()
-    }
-
-    fn preconditions(model: &Model, verb: &Verb) -> bool {
-        model.allows(verb)
-    }
-
-    fn apply(mut model: Model, verb: &Verb) -> Model {
-        model.step(verb);
-        model
     }
 }
 

@@ -11,7 +11,8 @@ use proptest::test_runner::TestRunner;
 use proptest_state_machine::ReferenceStateMachine;
 use serde_json::Value;
 
-use crate::governed_machine::{Machine, Reference};
+use crate::governed_machine::Machine;
+use crate::governed_verbs::Reference;
 
 /// What the other program makes of an export.
 fn rebuilt(lines: &[u8]) -> Result<Value, String> {
@@ -50,7 +51,7 @@ fn sorted(mut state: Value) -> Value {
 fn the_lines_of_a_governed_record_alone_come_to_the_state_of_its_store() {
     let mut runner = TestRunner::deterministic();
     let mut kinds = BTreeMap::new();
-    for run in 0..6 {
+    for run in 0..8 {
         let strategy = Reference::sequential_strategy(70..90);
         let (mut model, verbs, _) = strategy.new_tree(&mut runner).unwrap().current();
         let mut machine = Machine::new(&model);
