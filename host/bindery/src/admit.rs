@@ -81,7 +81,7 @@ impl Host {
     /// Takes a component into the catalogue, one entry a callable function.
     ///
     /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), bindery::Refusal> {
     /// let (host, _, _) = stand().await?;

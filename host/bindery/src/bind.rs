@@ -61,7 +61,7 @@ impl Session {
     /// Asks for a binding of `capability`.
     ///
     /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), bindery::Refusal> {
     /// use bindery::BindRequest;

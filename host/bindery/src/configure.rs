@@ -20,7 +20,7 @@ impl Host {
     /// is decided again: same or wider, it is pinned anew and not widened; else it is stale.
     ///
     /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), bindery::Refusal> {
     /// use bindery::policy::Document;
@@ -90,6 +90,22 @@ impl Host {
 
     /// Switches a stage for sessions that are opened from now on.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::policy::Stage;
+    ///
+    /// let (host, early, _) = stand().await?;
+    /// assert!(!host.stages().is_on(Stage::Probes));
+    /// host.switch_stage(Stage::Probes, true, "").await?;
+    /// assert!(host.stages().is_on(Stage::Probes));
+    /// let evidence = host.switch_stage(Stage::Composition, true, "").await;
+    /// assert!(evidence.is_err(), "programs over capabilities need a stated reason");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// `policy_malformed` when a stage would be on without one that it needs (C-52), or
@@ -120,6 +136,17 @@ impl Host {
     }
 
     /// Accepts that late-bound capabilities may write (C-54).
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// let (host, _, _) = stand().await?;
+    /// assert!(host.accept_writes("").await.is_err());
+    /// host.accept_writes("the evaluation of last week").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

@@ -41,7 +41,7 @@ impl Session {
     /// The candidate descriptor of `capability`: schemas, provenance, digest.
     ///
     /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), bindery::Refusal> {
     /// let (_, session, answer) = stand().await?;

@@ -20,7 +20,7 @@ impl Session {
     /// A bind that is not allowed is explained as such, whatever the arguments.
     ///
     /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), bindery::Refusal> {
     /// use bindery::{BindRequest, Rights};

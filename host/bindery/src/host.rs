@@ -54,7 +54,7 @@ impl Host {
     /// Dropping the future ends the call; `cancel` ends it and keeps the receipt.
     ///
     /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), bindery::Refusal> {
     /// use bindery::{Budget, Cancel, Grants, Outcome};

@@ -24,7 +24,7 @@ impl Session {
     /// The old one stays as it is; giving it back ends both.
     ///
     /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), bindery::Refusal> {
     /// use bindery::policy::ScopeRequest;
@@ -32,7 +32,7 @@ impl Session {
     ///
     /// let (_, session, answer) = stand().await?;
     /// let wide = session.bind(&answer, &BindRequest::default()).await?;
-    /// let less: ScopeRequest = serde_json::from_str(r#"{"limits": {"fuel": 0}}"#).expect("a request");
+    /// let less: ScopeRequest = serde_json::from_str(r#"{"budget": {"fuel": "1"}}"#).expect("a request");
     /// let narrow = session.narrow(&wide.handle.to_string(), &less).await?;
     /// let reply = session.call(&narrow.handle.to_string(), "{}", &CallOptions::default()).await;
     /// assert!(matches!(reply.run.outcome, Outcome::Refused(_)), "it may not compute at all");

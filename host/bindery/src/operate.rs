@@ -25,6 +25,25 @@ impl Host {
 
     /// Says yes to one action (R-562); nothing starts: the caller repeats its call.
     ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::{BindRequest, CallOptions, Outcome};
+    ///
+    /// let (host, session, answer) = stand().await?;
+    /// host.reload(asking()?, bindery::Resources::default()).await?;
+    /// let handle = session.bind(&answer, &BindRequest::default()).await?.handle.to_string();
+    /// let options = CallOptions::default();
+    /// let asked = session.call(&handle, "{}", &options).await;
+    /// let proposal = asked.proposal.expect("somebody has to be asked");
+    /// host.approve(proposal, "looked at").await?;
+    /// let reply = session.call(&handle, "{}", &options).await;
+    /// assert_eq!(reply.run.outcome, Outcome::Value("42".to_owned()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// `approval_required` when it is not pending any more, `binding_stale` and the like
@@ -42,6 +61,24 @@ impl Host {
     }
 
     /// Says no.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), bindery::Refusal> {
+    /// use bindery::{BindRequest, CallOptions, Outcome};
+    ///
+    /// let (host, session, answer) = stand().await?;
+    /// host.reload(asking()?, bindery::Resources::default()).await?;
+    /// let handle = session.bind(&answer, &BindRequest::default()).await?.handle.to_string();
+    /// let options = CallOptions::default();
+    /// let asked = session.call(&handle, "{}", &options).await;
+    /// let proposal = asked.proposal.expect("somebody has to be asked");
+    /// host.deny(proposal, "not now").await?;
+    /// assert!(host.approve(proposal, "after all").await.is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
@@ -66,7 +103,7 @@ impl Host {
     /// through them after it returns (I6).
     ///
     /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), bindery::Refusal> {
     /// use bindery::ledger::Target;
@@ -103,7 +140,7 @@ impl Host {
     /// Lifts a withdrawal; what it ended stays ended.
     ///
     /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), bindery::Refusal> {
     /// use bindery::BindRequest;
@@ -134,7 +171,7 @@ impl Host {
     /// Says what an uncertain call did (I17).
     ///
     /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), bindery::Refusal> {
     /// use bindery::ledger::words::Finding;
@@ -178,7 +215,7 @@ impl Host {
     /// The records about something, or of a session.
     ///
     /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), bindery::Refusal> {
     /// use bindery::ledger::Query;

@@ -14,7 +14,7 @@ impl Session {
     /// Gives a binding back: it is not callable from this moment on (R-496).
     ///
     /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), bindery::Refusal> {
     /// use bindery::{BindRequest, CallOptions, Outcome};

@@ -16,7 +16,7 @@ impl Session {
     /// Examines `capability` in seven layers, each with what was seen.
     ///
     /// ```
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.rs"));
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/stand.in"));
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), bindery::Refusal> {
     /// let (_, session, answer) = stand().await?;

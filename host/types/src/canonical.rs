@@ -4,6 +4,8 @@
 //! them, no spaces. One step beyond the RFC: an integer that a double cannot hold is
 //! written exactly, since two different arguments must not become one (C-56).
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Number, Value};
 
 use crate::Digest;
@@ -69,14 +71,22 @@ fn comma(out: &mut String, index: usize) {
     }
 }
 
-/// The escapes of `serde_json` are those of the RFC: short forms, else `\u00xx`.
+/// The escapes of `serde_json` are those of the RFC: short forms, else `\u00xx`. Most texts
+/// need none.
 fn push_text(out: &mut String, text: &str) {
-    out.push_str(&Value::from(text).to_string());
+    let escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
+    if text.bytes().any(escaped) {
+        return out.push_str(&Value::from(text).to_string());
+    }
+    out.push('"');
+    out.push_str(text);
+    out.push('"');
 }
 
 fn push_number(out: &mut String, number: &Number) {
     if number.is_u64() || number.is_i64() {
-        out.push_str(&number.to_string());
+        // A string takes whatever is written to it.
+        let _written = write!(out, "{number}");
     } else {
         push_double(out, number.as_f64().unwrap_or_default());
     }
