@@ -233,6 +233,7 @@ fn admission(component: &LoadedComponent, class: SideEffectClass) -> Result<Admi
     let digest = component.digest().to_string();
     let mut admission = Admission::by_operator(namespace, digest.clone());
     admission.package = Some(format!("c{}", digest.get(..16).unwrap_or(&digest)));
+    admission.contract.risk = Some(class.least_risk());
     admission.contract.approval = Some(match class {
         SideEffectClass::None => ApprovalRequirement::NoApproval,
         _ => ApprovalRequirement::ConfirmEveryTime,

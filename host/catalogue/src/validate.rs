@@ -309,7 +309,10 @@ fn semantics(entry: &Entry, surroundings: &Surroundings<'_>) -> Finding {
         .unwrap_or(name)
         .to_ascii_lowercase();
     let risk = surroundings.classification.risk;
-    if READING.contains(&verb.as_str()) && risk > Risk::ReadOnly {
+    // Who admitted it may have said that it does more than its name.
+    let said = descriptor.contract().declared_risk();
+    let said = said.is_some_and(|said| said >= risk);
+    if READING.contains(&verb.as_str()) && risk > Risk::ReadOnly && !said {
         return contradiction(format!(
             "`{name}` promises to read, its grants make it {risk}"
         ));

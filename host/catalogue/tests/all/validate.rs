@@ -167,6 +167,25 @@ fn layer_5_a_reading_name_with_a_writing_grant_is_a_contradiction() {
         ValidationStatus::Bindable,
         "R-386: an honest name is none"
     );
+    let said = |risk| {
+        let contract = Contract {
+            risk: Some(risk),
+            ..Contract::default()
+        };
+        let declared = entry(descriptor("read-file", contract, origin()));
+        let shape = shape("read-file");
+        look(&declared, Some(&shape), Risk::WritesUserContent, true)
+    };
+    assert_eq!(
+        said(Risk::WritesUserContent).status,
+        ValidationStatus::Bindable,
+        "who admitted it said that it does more than its name"
+    );
+    fails(
+        &said(Risk::Write),
+        LayerName::Semantics,
+        ErrorType::DescriptorMismatch,
+    );
 }
 
 #[test]
