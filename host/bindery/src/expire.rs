@@ -65,6 +65,23 @@ impl Governor {
     /// An environment is admitted for a time; a host that lives on admits it again before a
     /// session could outlive it.
     async fn admit_again(&self, now: Moment) -> Result<(), Refusal> {
+        if self.ends_soon(now).is_none() {
+            return Ok(());
+        }
+        // Versions do not move while this is said, and are looked at when they cannot.
+        let _turn = self.turn().await;
+        match self.ends_soon(now) {
+            Some(admitted) => {
+                let told = self.own(Operation::Expire, "the environment is admitted again");
+                let entry = self.entry(&told, admitted);
+                self.unless_so_already(entry).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The same environment for another while, when a session could outlive this one.
+    fn ends_soon(&self, now: Moment) -> Option<EnvironmentAdmitted> {
         let due = self.look(|state| {
             let environment = state.environment()?;
             let least = now.after_ms(SESSION_MS);
@@ -78,15 +95,7 @@ impl Governor {
                 expires_at: now.after_ms(ENVIRONMENT_MS),
             })
         });
-        match due.flatten() {
-            Some(admitted) => {
-                let _turn = self.turn().await;
-                let told = self.own(Operation::Expire, "the environment is admitted again");
-                let entry = self.entry(&told, admitted);
-                self.unless_so_already(entry).await
-            }
-            None => Ok(()),
-        }
+        due.flatten()
     }
 
     /// Ends a binding of `session` whose time is over, or that rests on evidence that is too
