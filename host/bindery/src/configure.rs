@@ -39,7 +39,8 @@ impl Host {
     /// # Errors
     ///
     /// `policy_malformed` when a name in the document is ambiguous or stands for nothing:
-    /// then everything stays as it was; `store_unavailable` when it cannot be recorded.
+    /// or when it is of another environment; then everything stays as it was;
+    /// `store_unavailable` when it cannot be recorded.
     pub async fn reload(
         &self,
         document: Document,
@@ -49,6 +50,13 @@ impl Host {
         {
             let _turn = governor.turn().await;
             let names = known_names(&governor.read().names());
+            let own = governor.read().document.people.environment.clone();
+            if document.people.environment != own {
+                // C-09: sessions and bindings are of the environment that the host began in.
+                let text = "another environment begins with another host";
+                return Err(Refusal::new(ErrorType::PolicyMalformed, text)
+                    .for_operator(format!("`[environment] id` was `{own}` when it started")));
+            }
             // Strictly first: a document that is wrong replaces nothing.
             Policy::compile(document.clone(), &names)?;
             let policy = compiled(&document, &names)?;

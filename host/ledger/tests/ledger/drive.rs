@@ -195,7 +195,11 @@ fn start<J: Journal>(world: &World<J>, dice: &mut Dice, s: u64, b: u64, c: u64) 
     let of = if dice.one_in(10) { name(dice) } else { of };
     let mut intent = world.intent(c, s, b, of);
     intent.arguments = digest(&format!("arguments {}", dice.below(2)));
-    intent.reserve = BTreeMap::from([(Meter::Calls, 1), (Meter::Fuel, dice.below(30))]);
+    intent.reserve = BTreeMap::from([
+        (Meter::Calls, 1),
+        (Meter::Fuel, dice.below(30)),
+        (Meter::WrittenBytes, 7),
+    ]);
     if dice.one_in(3) {
         intent = world.keyed(
             intent,
@@ -231,7 +235,11 @@ fn end<J: Journal>(world: &World<J>, dice: &mut Dice, s: u64, c: u64) -> Done {
         _ => (CallEnd::Succeeded, None),
     };
     let mut outcome = world.outcome(c, end, error);
-    outcome.spent = BTreeMap::from([(Meter::Calls, 1), (Meter::Fuel, dice.below(30))]);
+    outcome.spent = BTreeMap::from([
+        (Meter::Calls, 1),
+        (Meter::Fuel, dice.below(30)),
+        (Meter::WrittenBytes, 5),
+    ]);
     world.model(s, outcome)
 }
 
@@ -308,10 +316,12 @@ fn budget<J: Journal>(world: &World<J>, dice: &mut Dice, s: u64) -> Done {
         1 => BudgetScope::Principal("acme".parse().unwrap(), principal_of(s)),
         _ => BudgetScope::Environment,
     };
-    let meter = if dice.one_in(2) {
-        Meter::Calls
-    } else {
-        Meter::Fuel
+    let meter = match dice.below(8) {
+        0..3 => Meter::Calls,
+        3..5 => Meter::Fuel,
+        5 => Meter::WrittenBytes,
+        6 => Meter::Binds,
+        _ => Meter::Proposals,
     };
     let window_ms = dice.one_in(3).then_some(MINUTE);
     if dice.one_in(4) {

@@ -77,7 +77,10 @@ def write_gate_accepted(s, at, e):
     s["write_gate"] = at
 
 
-# Budgets: who draws from which.
+# Budgets: who draws from which; a call draws these at every depth for itself.
+
+EACH = ("calls", "written_bytes", "egress_bytes")
+
 
 def draws(call, scope):
     if scope == "environment":
@@ -92,9 +95,20 @@ def buckets_of(s, call, meter):
     for key, bucket in s["buckets"].items():
         key = json.loads(key)
         rate = key["window_ms"] is not None
-        if key["meter"] == meter and draws(call, key["scope"]) and (rate or not call["parent"]):
+        own = rate or not call["parent"] or meter in EACH
+        if key["meter"] == meter and draws(call, key["scope"]) and own:
             over = rate and s["now"] >= bucket["since"] + key["window_ms"]
             yield bucket, rate, over
+
+
+def count(s, session, meter):
+    who = s["sessions"][session]
+    who = {"session": session, "tenant": who["tenant"], "principal": who["principal"],
+           "parent": None}
+    for bucket, rate, over in buckets_of(s, who, meter):
+        if over:
+            bucket["since"], bucket["spent"] = s["now"], 0
+        bucket["spent"] += 1
 
 
 def budget_set(s, at, e):
@@ -108,7 +122,8 @@ def budget_set(s, at, e):
         if e["bucket"]["window_ms"] is None:
             held = sum(
                 call["reserve"].get(e["bucket"]["meter"], 0) for call in s["calls"].values()
-                if call["standing"] == "running" and not call["parent"]
+                if call["standing"] == "running"
+                and (not call["parent"] or e["bucket"]["meter"] in EACH)
                 and draws(call, e["bucket"]["scope"]))
         s["buckets"][key] = {
             "limit": e["limit"], "spent": 0, "reserved": held, "since": s["now"]}
@@ -134,6 +149,8 @@ def take_budget(s, call):
 def settle_budget(s, call, spent):
     spent = dict(spent)
     for meter, amount in call["children_spent"].items():
+        if meter in EACH:
+            continue
         spent[meter] = max(spent.get(meter, 0), amount)
     if "calls" in call["reserve"]:
         spent["calls"] = max(spent.get("calls", 0), call["reserve"]["calls"])
@@ -291,6 +308,8 @@ def binding_opened(s, at, e):
     s["bindings"][e["binding"]] = {
         "session": e["session"], "parent": e["parent"], "route": e["route"],
         "pins": e["pins"], "ended": None, "opened_by": at, "pinned_by": at}
+    if e["route"] == "late_bound":
+        count(s, e["session"], "binds")
 
 
 def binding_renewed(s, at, e):
@@ -349,9 +368,16 @@ def settle_key(s, call, standing):
         s["effects"][text(call["key"])]["standing"] = standing
 
 
+def count_done(s, call):
+    if call["run"] in s["runs"]:
+        s["runs"][call["run"]]["done"] += 1
+
+
 def call_outcome(s, at, e):
     call = s["calls"].pop(e["call"])
     settle_budget(s, call, e["spent"])
+    if e["end"] == "succeeded":
+        count_done(s, call)
     if e["end"] in ("failed_before_effect", "interrupted"):
         settle_key(s, call, "failed_before_effect")
     else:
@@ -367,6 +393,8 @@ def call_uncertain(s, at, e):
 
 def call_reconciled(s, at, e):
     call = s["calls"].pop(e["call"])
+    if e["finding"] == "done":
+        count_done(s, call)
     done = {"ended": {"end": "succeeded", "output": None, "by": at}}
     settle_key(s, call, done if e["finding"] == "done" else "failed_before_effect")
 
@@ -376,6 +404,7 @@ def call_reconciled(s, at, e):
 def proposal_made(s, at, e):
     s["proposals"][e["proposal"]] = {
         "asked": e, "status": "pending", "stands_for": None, "changed_by": at}
+    count(s, e["session"], "proposals")
 
 
 def answered(status):
@@ -395,7 +424,7 @@ def workspace_registered(s, at, e):
 def run_created(s, at, e):
     s["runs"][e["run"]] = {
         "session": e["session"], "workspace": e["workspace"], "provider": e["provider"],
-        "status": "created", "steps": 0}
+        "status": "created", "steps": 0, "done": 0}
 
 
 def run_moved(s, at, e):
@@ -419,7 +448,6 @@ def as_stored(s):
     out = dict(s)
     for part in ("switches", "effects", "buckets"):
         out[part] = pairs(part)
-    out["workspaces"] = [[key, value] for key, value in s["workspaces"].items()]
     known = lambda v: v["standing"] == "failed_before_effect" or isinstance(v["standing"], dict)
     out["forgettable"] = [
         [value["expires_at"], json.loads(key)]

@@ -28,13 +28,7 @@ fn rebuilt(lines: &[u8]) -> Result<serde_json::Value, String> {
 
 /// A map without an order, and pairs in the order of the map they came from.
 fn sorted(mut state: serde_json::Value) -> serde_json::Value {
-    for part in [
-        "switches",
-        "effects",
-        "buckets",
-        "workspaces",
-        "forgettable",
-    ] {
+    for part in ["switches", "effects", "buckets", "forgettable"] {
         let pairs = state[part].as_array_mut().unwrap();
         pairs.sort_by_key(ToString::to_string);
     }

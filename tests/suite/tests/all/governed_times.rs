@@ -181,3 +181,19 @@ async fn a_host_that_lives_on_looks_at_its_catalogue_again_by_itself() {
         assert_callable(&stand, &bound).await;
     }
 }
+
+/// C-09.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_cannot_move_a_host_into_another_environment() {
+    let mut stand = Stand::new(ALLOW, Resources::default(), |builder| builder).await;
+    stand.admit("echo.wasm", echo()).await;
+    let bound = stand.bind(ECHO, None).await.unwrap();
+    let mut other = stand.host.document();
+    other.people.environment = "elsewhere".parse().unwrap();
+    let refused = stand.host.reload(other, Resources::default()).await;
+    assert_eq!(refused.unwrap_err().kind(), ErrorType::PolicyMalformed);
+    assert_callable(&stand, &bound).await;
+    let same = stand.host.document();
+    stand.host.reload(same, Resources::default()).await.unwrap();
+    assert_callable(&stand, &bound).await;
+}

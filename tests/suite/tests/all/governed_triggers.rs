@@ -113,7 +113,7 @@ async fn a_provider_that_is_back_is_bound_again_when_it_is_admitted_again() {
         .invalidate(Finding::ProviderGone, &subject, "it is down");
     assert_eq!(gone.await.unwrap(), 0, "nothing was bound");
     let refused = stand.bind(ECHO, None).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorType::CapabilityUnavailable, "R-212");
+    assert_eq!(refused.kind(), ErrorType::CapabilityUnavailable, "R-474");
     stand.admit("echo.wasm", echo()).await;
     let bound = stand.bind(ECHO, None).await.unwrap();
     assert_callable(&stand, &bound).await;
