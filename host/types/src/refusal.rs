@@ -147,7 +147,7 @@ error_types! {
     BudgetExhausted "budget_exhausted" Limit Caller exit 7 [RequestClarificationOrApproval, Stop] "a limit was reached"
     ResultSchemaMismatch "result_schema_mismatch" AdapterError Guest exit 1 [ChooseAVerifiedAlternative, Stop] "the result does not fit its schema"
     SemanticDriftDetected "semantic_drift_detected" AdapterError Guest exit 1 [RepeatDiscoveryInTheSameScope, Stop] "behaviour contradicts the evidence"
-    UncertainSideEffect "uncertain_side_effect" AdapterError Host exit 10 [ReconcileAnUncertainCall, RequestClarificationOrApproval] "an effect may have happened"
+    UncertainSideEffect "uncertain_side_effect" AdapterError Host exit 10 [ReconcileAnUncertainCall] "an effect may have happened"
     ArgumentsInvalid "arguments_invalid" RequestInvalid Caller exit 2 [LoadACurrentDescriptor, RequestClarificationOrApproval] "the arguments do not fit the function"
     CredentialMissing "credential_missing" MissingCredential Host exit 9 [RequestClarificationOrApproval, Stop] "no credential is configured for this"
     NotExecutable "not_executable" UnavailableImplementation Host exit 9 [ChooseAVerifiedAlternative, Stop] "the entry has no live implementation"

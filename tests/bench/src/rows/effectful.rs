@@ -41,7 +41,7 @@ pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
     let stand = runtime.block_on(Stand::new(&rig.answer.bytes, Kind::Writing, Some(journal)))?;
     let stand = Arc::new(stand);
     let plain = plain(&folder.path().join("plain.sqlite"))?;
-    let mut measured = |clients: u32, each: u32| -> Result<Pair> {
+    let measured = |clients: u32, each: u32| -> Result<Pair> {
         turns(
             rig.pace.rounds(FEW_ROUNDS),
             || runtime.block_on(together(&stand, clients, each)),

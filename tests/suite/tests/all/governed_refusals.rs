@@ -236,7 +236,11 @@ async fn reconciling_is_offered_to_whom_it_is_open_and_not_to_a_model() {
 
     let (_, said) = uncertain(3, Rights::Model).await;
     assert!(!offers(&said, reconcile));
-    assert!(offers(&said, NextAction::RequestClarificationOrApproval));
+    assert_eq!(
+        said.next_actions(),
+        [NextAction::Stop],
+        "R-881: and nothing again"
+    );
 }
 
 /// a session that is over is offered nothing.
