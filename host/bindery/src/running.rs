@@ -8,11 +8,15 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bindery_sandbox::Cancel;
-use bindery_types::{CallId, SessionId};
+use bindery_grants::Grants;
+use bindery_ledger::words::Trigger;
+use bindery_sandbox::{Cancel, Checked};
+use bindery_types::{Budget, CallId, ErrorType, Outcome, Refusal, Run, SessionId};
 use tokio::sync::Notify;
 
+use crate::call::{CallOptions, Resolved};
 use crate::governor::Governor;
+use crate::session::Session;
 
 /// How long calls that were ended are waited for. A write that was under way when its call
 /// ended is waited for by the call itself, for less than that.
@@ -111,4 +115,67 @@ impl Governor {
         });
         self.running.end(found.unwrap_or_default()).await;
     }
+}
+
+impl Session {
+    /// Step 5: the component runs, listed so that it can be ended; what it calls ends first.
+    pub(crate) async fn run(
+        &self,
+        resolved: &Resolved,
+        (checked, mut grants): (Checked, Grants),
+        budget: &Budget,
+        options: &CallOptions,
+    ) -> Run {
+        let callees = self.nested(resolved);
+        grants.nested = callees.as_ref().map(|calls| calls.as_grant());
+        let cancel = Cancel::new();
+        let _listed = self.governor.running.list(resolved.call, cancel.clone());
+        // What was revoked between the intent and the listing is ended here.
+        if self.overtaken(resolved.call).is_some() {
+            cancel.cancel();
+        }
+        let sandbox = &self.governor.sandbox;
+        let run = async {
+            match resolved.within {
+                None => sandbox.run_checked(checked, grants, budget, &cancel).await,
+                Some(_) => sandbox.run_nested(checked, grants, budget, &cancel).await,
+            }
+        };
+        let mut run = std::pin::pin!(run);
+        let run = tokio::select! {
+            run = &mut run => run,
+            () = options.cancel.cancelled() => {
+                cancel.cancel();
+                run.await
+            }
+        };
+        // A call ends after those that it made, whose ends are on record by then.
+        if let Some(callees) = callees {
+            callees.ended().await;
+        }
+        match self.overtaken(resolved.call) {
+            Some(trigger) => ended_by(run, trigger),
+            None => run,
+        }
+    }
+
+    /// What ended the binding or the session under a call that runs.
+    fn overtaken(&self, call: CallId) -> Option<Trigger> {
+        let found = self
+            .governor
+            .look(|state| state.call(call).and_then(|call| call.overtaken));
+        found.flatten()
+    }
+}
+
+/// The same, with what ended it when its caller did not.
+fn ended_by(mut run: Run, trigger: Trigger) -> Run {
+    if let Outcome::Refused(refusal) = &run.outcome
+        && refusal.kind() == ErrorType::Cancelled
+    {
+        let text = format!("the call was ended while it ran: {}", trigger.as_str());
+        let ended = Refusal::new(ErrorType::Cancelled, text).with("ended_by", trigger.as_str());
+        run.outcome = Outcome::Refused(ended);
+    }
+    run
 }

@@ -72,6 +72,15 @@ impl State {
                 what: "a version changes because an input did",
             });
         }
+        // Everything is looked at before anything is changed.
+        if let Some(standing) = &event.standing {
+            check_times(at.now, standing.last_observed_at, standing.expires_at)?;
+            if event.session.is_some() {
+                return Err(Rejection::Malformed {
+                    what: "what stands is said of the registry, not of a session",
+                });
+            }
+        }
         let current = match event.session {
             Some(session) => self
                 .sessions
@@ -86,9 +95,6 @@ impl State {
         };
         replace(current, event.from, event.to, "catalogue version")?;
         match &event.standing {
-            Some(_) if event.session.is_some() => Err(Rejection::Malformed {
-                what: "what stands is said of the registry, not of a session",
-            }),
             Some(standing) => self.still_stands(at, (event.from, event.to), standing),
             None => Ok(()),
         }
@@ -101,7 +107,6 @@ impl State {
         (from, to): (Digest, Digest),
         standing: &Standing,
     ) -> Result<(), Rejection> {
-        check_times(at.now, standing.last_observed_at, standing.expires_at)?;
         let generation = self.environment.as_ref().map(|known| known.generation);
         let generation = generation.ok_or(Rejection::NoEnvironment)?;
         for (key, capability) in self.capabilities.iter_mut() {

@@ -200,10 +200,11 @@ impl<'r> Section<'r> {
     fn parse<T: FromStr<Err: Display>>(&self, key: &str, text: &str, at: usize) -> Option<T> {
         text.parse()
             .map_err(|error: T::Err| {
-                let error = error.to_string();
-                let message = match error.contains(text) {
+                let shown = without_userinfo(text);
+                let error = error.to_string().replace(text, &shown);
+                let message = match error.contains(&shown) {
                     true => error,
-                    false => format!("{error}; got `{}`", without_userinfo(text)),
+                    false => format!("{error}; got `{shown}`"),
                 };
                 self.reader.fault(at, &self.key(key), message, &[]);
             })

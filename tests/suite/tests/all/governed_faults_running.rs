@@ -24,6 +24,7 @@ const MANY: usize = 3_000;
 const GRANT: &str = r#"
 [budgets]
 deadline = "60s"
+written_bytes = "1MiB"
 [ceilings]
 deadline = "60s"
 [grants.notes]

@@ -75,9 +75,10 @@ fn die() -> ! {
 /// The store, each way into it a step.
 pub(crate) struct Watched(pub(crate) Store);
 
-/// What a batch is about: the event that it begins with.
+/// What a batch is about: the event that it begins with, but for the run that moves with it.
 fn kind(batch: &[Entry]) -> &'static str {
-    batch.first().map_or("nothing", |entry| entry.event.kind())
+    let mut kinds = batch.iter().map(|entry| entry.event.kind());
+    kinds.find(|kind| *kind != "run_moved").unwrap_or("nothing")
 }
 
 impl Journal for Watched {

@@ -128,6 +128,8 @@ pub(crate) enum Answer {
     Yes,
     No,
     Used,
+    /// What it was about is over, or its time is.
+    Void,
 }
 
 #[derive(Clone, Debug)]
@@ -251,6 +253,7 @@ impl Model {
     /// Does the verb, and says what it must come to.
     pub(crate) fn step(&mut self, verb: &Verb) {
         self.now = self.now.max(self.clock);
+        self.void_questions();
         self.expected = match verb {
             Verb::Admit(which) => {
                 *self.builds.entry(*which).or_default() += 1;
@@ -349,6 +352,21 @@ impl Model {
             }
             Verb::Look(_) => Expected::Done,
         };
+        self.void_questions();
+    }
+
+    /// a question about what is over, or under other rules, has no answer any more,
+    /// and never gets one again.
+    fn void_questions(&mut self) {
+        for question in &mut self.questions {
+            let open = matches!(question.answer, Answer::Pending | Answer::Yes);
+            let over = self.bindings[question.binding].ended.is_some()
+                || question.rules != self.rules
+                || question.until <= self.now;
+            if open && over {
+                question.answer = Answer::Void;
+            }
+        }
     }
 
     /// Bindings of a session that is over are nobody's; questions go with it.
@@ -495,12 +513,6 @@ impl Model {
         }
         if asked.answer != Answer::Pending {
             return Expected::No("approval_required");
-        }
-        if answer == Answer::Yes && asked.until <= self.now {
-            return Expected::No("approval_required");
-        }
-        if answer == Answer::Yes && asked.rules != self.rules {
-            return Expected::No("binding_stale");
         }
         self.questions[question].answer = answer;
         Expected::Done
