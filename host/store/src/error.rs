@@ -111,7 +111,11 @@ impl StoreError {
             | Self::Version { .. }
             | Self::Poisoned(_) => (ErrorType::StoreUnavailable, "the store cannot be used"),
         };
-        Refusal::new(kind, text).for_operator(self.to_string())
+        let refusal = Refusal::new(kind, text).for_operator(self.to_string());
+        match self {
+            Self::Owned { pid } => refusal.with("owned_by", pid.as_str()),
+            _ => refusal,
+        }
     }
 }
 

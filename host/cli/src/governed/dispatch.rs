@@ -1,6 +1,7 @@
 //! A request on its way: to the host that runs, else answered here as far as C-50 lets it.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bindery::{Cancel, ErrorType, Host, HostBuilder, Refusal};
 use bindery_service::{Caller, Desk, Envelope, Place, Reach, Recording, Reply, Request, ask};
@@ -12,6 +13,10 @@ use crate::answer::{Answer, Format};
 use crate::args::Command;
 use crate::command::run::prepared;
 use crate::{ending, operands};
+
+/// How long a store that another process owns is waited for (X72).
+const TURN_MAX: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Answers a command of the governed way.
 pub(crate) fn run(command: Command) -> Answer {
@@ -60,29 +65,37 @@ async fn sent(request: Request, asked: &AskArgs, cancel: &Cancel) -> Answer {
         json: format == Format::Json,
         request,
     };
-    let hosted = tokio::select! {
-        hosted = waited(envelope.request.verb(), ask(&place, &envelope)) => hosted,
-        // The host ends what it began for a connection when that is gone.
-        () = cancel.cancelled() => Err(ending::ended_early()),
+    let begun = Instant::now();
+    let answered = loop {
+        let answered = answered_once(&place, &envelope, asked, cancel).await;
+        // Another command has the store for a moment, or a host is starting with it.
+        let owned = matches!(&answered, Err(refusal) if refusal.details().contains_key("owned_by"));
+        if !owned || begun.elapsed() > TURN_MAX {
+            break answered;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
     };
-    match hosted {
-        Ok(Some(rendered)) => Answer::rendered(rendered),
-        Ok(None) => here(place, &envelope, asked, cancel).await,
-        Err(refusal) => Answer::refusal(format, &refusal, None),
-    }
+    answered.unwrap_or_else(|refusal| Answer::refusal(format, &refusal, None))
 }
 
-/// No host runs: this process answers what it may.
-async fn here(place: Place, envelope: &Envelope, asked: &AskArgs, cancel: &Cancel) -> Answer {
-    let format = asked.place.format;
-    let reply = match recording(&envelope.request, &place) {
-        Ok(recording) => served_here(place, recording, (envelope, asked), cancel).await,
-        Err(refusal) => Err(refusal),
+/// The answer of the host that runs; where none does, this process answers what it may.
+async fn answered_once(
+    place: &Place,
+    envelope: &Envelope,
+    asked: &AskArgs,
+    cancel: &Cancel,
+) -> Result<Answer, Refusal> {
+    let hosted = tokio::select! {
+        hosted = waited(envelope.request.verb(), ask(place, envelope)) => hosted?,
+        // The host ends what it began for a connection when that is gone.
+        () = cancel.cancelled() => return Err(ending::ended_early()),
     };
-    match reply {
-        Ok(reply) => Answer::rendered(render::render(reply, format == Format::Json)),
-        Err(refusal) => Answer::refusal(format, &refusal, None),
+    if let Some(rendered) = hosted {
+        return Ok(Answer::rendered(rendered));
     }
+    let recording = recording(&envelope.request, place)?;
+    let reply = served_here(place.clone(), recording, (envelope, asked), cancel).await?;
+    Ok(Answer::rendered(render::render(reply, envelope.json)))
 }
 
 fn recording(request: &Request, place: &Place) -> Result<Recording, Refusal> {

@@ -349,3 +349,21 @@ fn the_limits_of_the_configuration_hold_where_components_and_arguments_come_in()
         "{value}"
     );
 }
+
+/// X72: commands that come at once where no host runs take their turns.
+#[test]
+fn commands_that_want_one_store_at_once_wait_for_each_other() {
+    let site = Site::new(ALLOW);
+    site.admit(&file_tools());
+    let call = || {
+        let mut command = site.command(&["call", READ, PATH, "-o", "json"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    let calls: Vec<_> = (0..5).map(|_| call()).collect();
+    for call in calls {
+        let printed = call.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&printed.stdout);
+        assert!(printed.status.success(), "{text}");
+    }
+}
