@@ -2,6 +2,7 @@
 //! more callers than there are slots. The other side of every effect keeps a log.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bindery::ledger::Target;
@@ -24,7 +25,7 @@ const MANY: usize = 3_000;
 const GRANT: &str = r#"
 [budgets]
 deadline = "60s"
-written_bytes = "1MiB"
+store_bytes = "1MiB"
 [ceilings]
 deadline = "60s"
 [grants.notes]
@@ -308,12 +309,14 @@ async fn a_component_is_admitted_after_the_policy_was_replaced() {
 async fn every_start_was_allowed_by_the_policy_that_was_current_when_it_was_recorded() {
     let scene = Arc::new(Scene::new(Double::taking(Duration::ZERO), Budget::default()).await);
     let bound = scene.bound().await;
+    let over = Arc::new(AtomicBool::new(false));
     let callers: Vec<_> = (0..6)
         .map(|_| {
             let (scene, bound) = (Arc::clone(&scene), bound.clone());
+            let over = Arc::clone(&over);
             tokio::spawn(async move {
                 let mut started = 0;
-                for _ in 0..40 {
+                while !over.load(Ordering::SeqCst) {
                     let reply = scene.spawn(&bound, 1, &Cancel::new()).await.unwrap();
                     match &reply.run.outcome {
                         Outcome::Value(_) => started += 1,
@@ -331,8 +334,14 @@ async fn every_start_was_allowed_by_the_policy_that_was_current_when_it_was_reco
         .collect();
     for round in 0..40 {
         let other = if round % 2 == 0 { OTHER_RULE } else { "" };
+        let before = scene.double.begun();
         scene.reload(&format!("{RULE}{other}")).await;
+        // At least one start a round, however busy the machine is.
+        while scene.double.begun() == before {
+            tokio::task::yield_now().await;
+        }
     }
+    over.store(true, Ordering::SeqCst);
     let mut started = 0;
     for caller in callers {
         started += caller.await.unwrap();

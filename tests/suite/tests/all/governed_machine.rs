@@ -202,8 +202,9 @@ impl Machine {
         Ok(())
     }
 
-    /// What decides, and is not to be changed by a no.
-    fn authority(&self) -> Value {
+    /// What decides at `now`, and is not to be changed by a no. A lease that is over decides
+    /// nothing, whether or not that is on record yet.
+    fn authority(&self, now: u64) -> Value {
         let mut state = Value::Null;
         let (_, store) = self.host.as_ref().unwrap();
         store.look(&mut |found| state = serde_json::to_value(found).unwrap());
@@ -212,6 +213,7 @@ impl Machine {
             .unwrap()
             .iter()
             .filter(|(_, binding)| binding["ended"].is_null())
+            .filter(|(_, binding)| binding["pins"]["lease_until"].as_u64() > Some(now))
             .map(|(handle, binding)| (handle.clone(), binding.clone()))
             .collect();
         let statuses: serde_json::Map<String, Value> = state["proposals"]
@@ -250,13 +252,13 @@ impl Machine {
 
     /// Does the verb; `model` has done it already.
     pub(crate) fn step(&mut self, model: &Model, verb: &Verb) {
-        let before = self.authority();
+        let before = self.authority(model.now);
         let came = self.did(model, verb);
         self.compare(model, verb, &came);
         let looked = matches!(verb, Verb::Look(_));
         if looked || matches!(model.expected, Expected::No(_)) {
             assert_eq!(
-                self.authority(),
+                self.authority(model.now),
                 before,
                 "I2, I42: {verb:?} came to {came:?}"
             );

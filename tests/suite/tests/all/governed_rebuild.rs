@@ -33,13 +33,7 @@ fn rebuilt(lines: &[u8]) -> Result<Value, String> {
 
 /// Maps whose keys are objects, in one order.
 fn sorted(mut state: Value) -> Value {
-    for part in [
-        "switches",
-        "effects",
-        "buckets",
-        "workspaces",
-        "forgettable",
-    ] {
+    for part in ["switches", "effects", "buckets", "forgettable"] {
         let pairs = state[part].as_array_mut().unwrap();
         pairs.sort_by_key(ToString::to_string);
     }
