@@ -45,7 +45,7 @@ impl Session {
             .governor
             .look(|state| state.bound(handle, self.id, now).map(|_| ()));
         bound
-            .unwrap_or_else(|| Err(Rejection::Unknown { what: "binding" }))
+            .unwrap_or(Err(Rejection::Unknown { what: "binding" }))
             .map_err(|rejection| rejection.refusal())?;
         let told = self.told(&opened, Operation::Release, reason);
         let released = self.with_callees(handle);
