@@ -91,7 +91,7 @@ pub fn child() -> Result<String> {
 pub fn governed_child() -> Result<String> {
     let rig = Rig::new(Pace::Full)?;
     let folder = tempfile::tempdir()?;
-    let journal = Arc::new(store(folder.path())?);
+    let journal = Arc::new(store(&folder.path().join("store"))?);
     let stand = Stand::new(&rig.answer.bytes, Reading, Some(journal));
     let stand = rig.runtime.block_on(stand)?;
     let mut sizes = Vec::new();

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
 use super::effectful::store;
 use crate::pace::Pace;
@@ -34,10 +34,14 @@ pub(super) fn rows(rig: &Rig) -> Result<Vec<Row>> {
     let begun = Instant::now();
     rig.runtime.block_on(async {
         let journal = Arc::new(store(&place)?);
-        let stand = Stand::new(&rig.answer.bytes, Kind::Reading, Some(journal)).await?;
-        for _ in 0..records / 20 {
+        let stand = Stand::new(&rig.answer.bytes, Kind::Reading, Some(journal.clone())).await?;
+        for round in 0..records / 20 {
             stand.call(1).await?;
             stand.describe(18)?;
+            // More than a queue holds are written; the writer is given its turns.
+            if round % 1_000 == 0 {
+                journal.flush().map_err(|error| anyhow!("{error}"))?;
+            }
         }
         Ok::<_, anyhow::Error>(())
     })?;
