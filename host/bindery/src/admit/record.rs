@@ -73,20 +73,16 @@ impl Plan {
                 from: self.before,
                 to: self.after,
                 inputs: vec![CatalogueInput::Descriptors, CatalogueInput::SchemaHashes],
-                standing: governor.still_there(&self.catalogue, self.before, |key| {
-                    // These have records of their own below.
-                    self.rows.iter().any(|(mine, ..)| key_of(mine) == *key)
-                }),
+                standing: self.standing(governor),
             };
             batch.push(governor.entry(&told, changed));
         }
         let known = governor.look(|state| self.known(state, raised_to));
         let known = known.unwrap_or_default();
+        let own = self.rows.iter().map(|part| (part.0.descriptor.id(), part));
+        let own: BTreeMap<&CapabilityId, _> = own.collect();
         for row in self.catalogue.entries() {
-            let mine = self
-                .rows
-                .iter()
-                .find(|(mine, ..)| mine.descriptor.id() == row.descriptor.id());
+            let mine = own.get(row.descriptor.id()).copied();
             let key = key_of(row);
             match (mine, known.get(&key)) {
                 (Some((row, verdict, powers)), None) => {
@@ -126,6 +122,15 @@ impl Plan {
             }
         }
         Ok(batch)
+    }
+
+    /// What stands beside the entries that have records of their own; nothing to say when
+    /// all of them have.
+    fn standing(&self, governor: &Governor) -> Option<Standing> {
+        let own: BTreeSet<CapabilityKey> = self.rows.iter().map(|(row, ..)| key_of(row)).collect();
+        let others = self.catalogue.entries().count() > own.len();
+        let told = || governor.still_there(&self.catalogue, self.before, |key| own.contains(key));
+        others.then(told).flatten()
     }
 
     /// Which entries the ledger has a record of.
